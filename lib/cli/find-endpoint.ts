@@ -1,5 +1,6 @@
 /** Finds the endpoint that the command line names: a URL with `--auth`, or a destination of the configuration. */
 
+import { type AuthorizerConfig, authorizerSchema } from "../../lambdas/shared/config/authorizer-schema.ts";
 import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
 import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
 import { type ConfigLocation, loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
@@ -31,6 +32,13 @@ export function findEndpoint({ url, auth, dialect, destination: name, location }
   const destination = { transport: "https", url, authorizer: parseAuth(auth ?? "none"), dialect };
   const json = { destinations: { endpoint: destination }, routes: [{ destination: "endpoint" }] };
   return findDestination({ config: parseEndpointConfig(json), name: "endpoint", called: String(url) });
+}
+
+/** The authorizer of a second caller, written like `--auth`. */
+export function parseAnotherAuth(auth: string): AuthorizerConfig {
+  const parsed = authorizerSchema.safeParse(parseAuth(auth, "--other-auth"));
+  if (parsed.success) return parsed.data;
+  throw new UsageError(parsed.error.issues.map(({ message }) => `--other-auth: ${message}`).join("\n"));
 }
 
 /** Parses a configuration that is made from the arguments, and reports its problems as problems of the arguments. */
@@ -74,18 +82,18 @@ const forms = new Map<string, { form: string; read: (first: string, second: stri
 ]);
 
 /** The configuration's schema checks the values. */
-function parseAuth(auth: string): object {
+function parseAuth(auth: string, option = "--auth"): object {
   const [type = "", ...rest] = auth.split(":");
   const known = forms.get(type);
   if (known === undefined) {
     const others = "Others are configured as a destination and tested by --destination.";
-    throw new UsageError(`--auth: "${type}" is none of ${[...forms.keys()].join(", ")}. ${others}`);
+    throw new UsageError(`${option}: "${type}" is none of ${[...forms.keys()].join(", ")}. ${others}`);
   }
   const { form, read } = known;
   // An audience may have colons of its own.
   const values = type === "web-identity" ? [rest.join(":")] : rest;
   if (values.filter((value) => value !== "").length !== form.split(":").length - 1) {
-    throw new UsageError(`--auth: ${type} is written ${form}.`);
+    throw new UsageError(`${option}: ${type} is written ${form}.`);
   }
   const [first = "", second = ""] = values;
   return { type, ...read(first, second) };

@@ -29,6 +29,7 @@ export const environmentFiles: ReadonlySet<string> = new Set([
   "lambdas/verification/config/ingress-environment.ts",
   "lambdas/verification/config/oauth-environment.ts",
   "lambdas/verification/config/worker-environment.ts",
+  "lib/cli/conformance/environment.ts",
 ]);
 
 function isListedPure({ path }: Source): boolean {
@@ -73,6 +74,11 @@ export const rules: readonly Rule[] = [
     name: "what commands do does not know the commands",
     about: /^lib\//,
     mustNotImport: /^(bin|test)\//,
+  },
+  {
+    name: "the conformance run, which is bundled into one file, imports the contract and what both zones share",
+    about: /^lib\/cli\/conformance\//,
+    mustNotImport: /^(?!node:|zod$|contracts\/|lambdas\/shared\/|lib\/cli\/conformance\/)/,
   },
   {
     name: "the task machine imports the contract, zod and hashes alone",

@@ -16,8 +16,9 @@ export function minimalEndpoint({ token }: { token: string }): (received: Receiv
 function answer(text: string): Response {
   const call = parse(text);
   if (call === undefined) return error(-32700, null);
-  if (typeof call !== "object" || call?.jsonrpc !== "2.0" || call.id === undefined) return error(-32600, null);
-  const { id, method, params } = call;
+  const { id, method, params } = Object(call);
+  const hasId = typeof id === "string" || Number.isInteger(id);
+  if (call?.jsonrpc !== "2.0" || typeof method !== "string" || !hasId) return error(-32600, null);
   if (method !== "execute_task") return error(-32601, id);
   if (typeof params?.channel !== "string" || typeof params.text !== "string") return error(-32602, id);
   const result = { status: "success", response_text: `I heard: ${params.text}` };

@@ -9,6 +9,7 @@ import {
   questionOptionSchema,
   successResultSchema,
 } from "../../../contracts/methods.ts";
+import { maskTokens } from "../../shared/redact.ts";
 import {
   isJsonObject,
   isNestedTooDeep,
@@ -18,7 +19,6 @@ import {
   truncate,
 } from "../../shared/untrusted-input.ts";
 import { leftOutMember } from "../task/task.ts";
-import { maskTokens } from "./redact.ts";
 
 /** Far more than the twenty files that Slack shows for one answer. Further ones are only counted. */
 const maxArtifacts = 100;

@@ -1,60 +1,52 @@
-/** The type of a case of the conformance command, and the two errors with which a case does not pass. */
-import type { TaskResult } from "../../../contracts/methods.ts";
-import type { PeerAnswer, PeerUnderTest } from "./peer.ts";
+/** The type of a case, and what it gets to work with. */
+import type { FileServer } from "./file-server.ts";
+import type { Observation, PeerOfCase } from "./peer.ts";
+import type { SharedTasks, Texts, Waits } from "./tasks.ts";
 
-export type SentTask = { requestId: string; params: Readonly<Record<string, unknown>>; answer: PeerAnswer };
-export type AcceptedTask = SentTask & { result: Extract<TaskResult, { status: "accepted" }> };
-
-/** Two slow tasks, which all cases share because each may take as long as the peer waits. */
-export type SlowTasks = {
-  /** The first of them, whatever the peer answered. */
-  first(): Promise<SentTask>;
-  /** Each rejects with a NotApplicable where the peer did not answer `accepted`. */
-  awaited(): Promise<AcceptedTask>;
-  canceled(): Promise<AcceptedTask>;
-};
-
-/** The texts that are sent to the agent behind the peer. */
-export type Texts = { plain: string; slow: string; fail: string; ask: string };
+export type Profile = "https" | "agentcore";
 
 export type CaseRun = {
-  peer: PeerUnderTest;
+  peer: PeerOfCase;
   texts: Texts;
-  slowTasks: SlowTasks;
+  tasks: SharedTasks;
+  files: FileServer | undefined;
+  waits: Waits;
+  isIdempotent: boolean;
   now: () => number;
+  /** Rejects when the run ends. */
   sleep: (ms: number) => Promise<void>;
+  /** Names what the case does next, for the report. */
+  step: (what: string) => void;
+  /** Everything that was exchanged so far. Complete in a case with `sumsUp`. */
+  observations: readonly Observation[];
+  /** The session in which a mark was sent. */
+  findMark: (mark: string) => string | undefined;
 };
 
 export type ConformanceCase = {
   /** Its theme and subject, as in `envelope/batch`. */
   name: string;
   /**
-   * `required`: the Verification zone cannot work with a peer that does otherwise. `idempotent`: required of a peer that is
-   * declared to deduplicate by request id, optional for others.
+   * `required`: the Verification zone cannot work with an endpoint that does otherwise, or it is not safe. `idempotent`: required
+   * of an endpoint that is declared to deduplicate, else strict. `leak`: fails the run at every level.
    */
-  level: "required" | "optional" | "idempotent";
-  /** One sentence for a person. */
+  level: "required" | "strict" | "idempotent" | "leak";
+  /** What was sent, and what should come. One sentence for a person. */
   expects: string;
+  /** The heading in docs/contract.md that says so. */
+  section: string;
+  /** What to do about a failure. */
+  advice: string;
+  /** Runs only under this profile. */
+  profile?: Profile;
+  /** The cases that must have passed. Otherwise this one is skipped. */
+  needs?: readonly string[];
+  /** The cases that must be over first, however they end. */
+  after?: readonly string[];
+  /** Looks at a task once more, some seconds after its end. */
+  isSecondLook?: boolean;
+  /** Runs after all others, and judges what they have seen. */
+  sumsUp?: boolean;
   /** Resolves to a description of the answer. Throws a Deviation or a NotApplicable. */
   check(run: CaseRun): Promise<string>;
 };
-
-export const required = caseOf("required");
-export const optional = caseOf("optional");
-export const ifIdempotent = caseOf("idempotent");
-
-function caseOf(level: ConformanceCase["level"]) {
-  return (name: string, expects: string, check: ConformanceCase["check"]): ConformanceCase => {
-    return { name, level, expects, check };
-  };
-}
-
-/** The peer breaks the case. The message describes its answer. */
-export class Deviation extends Error {
-  override name = "Deviation";
-}
-
-/** The case cannot be tried with this peer. The message says why. */
-export class NotApplicable extends Error {
-  override name = "NotApplicable";
-}

@@ -4,7 +4,7 @@ import type { JsonRpcErrorObject, RequestId } from "../../../contracts/envelope.
 import { decodeError } from "../../../contracts/error-data.ts";
 import type { Reason } from "../../../contracts/errors.ts";
 import { type MethodName, methods, type ResultOf } from "../../../contracts/methods.ts";
-import { Deviation } from "./case.ts";
+import { Deviation, NotApplicable } from "./deviation.ts";
 import type { PeerAnswer } from "./peer.ts";
 
 /** Returns the method's result from a Response with the id that was sent. */
@@ -43,4 +43,34 @@ export function hasReason(answer: PeerAnswer, reasons: readonly Reason[]): boole
     const hasCode = listErrorCodes({ reason, dialect }).includes(error.code);
     return hasCode && (!decoded.exact || decoded.reason === reason);
   });
+}
+
+/** True if the caller was refused, by the HTTP status alone or by an error. */
+export function isRefusedCaller(answer: PeerAnswer): boolean {
+  const hasStatus = answer.response === undefined && (answer.status === 401 || answer.status === 403);
+  return hasStatus || hasReason(answer, ["unauthenticated", "permission_denied"]);
+}
+
+/** The error of an endpoint that has no such method. Such an endpoint is not asked about the method. */
+export function skipWithoutMethod(answer: PeerAnswer, method: string): void {
+  if (hasReason(answer, ["method_not_found"])) throw new NotApplicable(`the endpoint has no ${method}`);
+}
+
+/** A result without what may differ at each read. */
+export function comparable(result: unknown): string {
+  return JSON.stringify(result);
+}
+
+/** Runs `one` for each step, and returns the last answer's description. */
+export async function eachStep<T>(
+  { step }: { step: (what: string) => void },
+  steps: readonly (readonly [what: string, value: T])[],
+  one: (value: T) => Promise<string>,
+): Promise<string> {
+  let came = "";
+  for (const [what, value] of steps) {
+    step(what);
+    came = await one(value);
+  }
+  return came;
 }

@@ -1,138 +1,194 @@
-/** The Execution endpoint under test: sends raw bytes over a transport, and describes every outcome. */
-import { randomUUID } from "node:crypto";
+/** The endpoint under test: sends requests for the cases, describes every outcome, and remembers it for the cases that sum up. */
+import { randomBytes, randomUUID } from "node:crypto";
 import type { Dialect } from "../../../contracts/dialects.ts";
-import {
-  type JsonRpcErrorObject,
-  type JsonRpcResponse,
-  type RequestId,
-  responseSchema,
-} from "../../../contracts/envelope.ts";
-import { type ClientReason, SekishoError } from "../../../contracts/errors.ts";
+import { type JsonRpcResponse, type RequestId, responseSchema } from "../../../contracts/envelope.ts";
+import { decodeError } from "../../../contracts/error-data.ts";
 import { abortable } from "../../../lambdas/shared/async/waiting.ts";
-import { createTrace, type Trace } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { redact } from "../../../lambdas/shared/redact.ts";
+import { createTrace, createTraceHeaders } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { escapeActiveCharacters } from "../../../lambdas/shared/untrusted-input.ts";
-import { credentialText } from "../../../lambdas/verification/checks/failed-check.ts";
-import { maskTokens, redact } from "../../../lambdas/verification/transport/redact.ts";
-import type { Transport, TransportResponse } from "../../../lambdas/verification/transport/transport.ts";
+import { type RawJson, type RawProblem, readRawJson } from "./raw-json.ts";
+import { type Caller, type RawRequest, type RawResponse, SendError, type Sender } from "./sender.ts";
 
-export type PeerRequest = {
+export type PeerRequest = Pick<RawRequest, "method" | "path" | "headers" | "as"> & {
   body: string | Uint8Array;
   /** The id in the body, where it has one. */
-  id?: RequestId;
-  trace?: Trace;
-  sessionId?: string;
-  /** Sends as a caller whom the peer does not know. */
-  as?: keyof Strangers;
+  id?: RequestId | null;
+  /** Default: the session of the case. */
+  sessionId?: string | undefined;
+  trace?: Readonly<Record<string, string>>;
+  /** Hangs up after this time, as a client does whose connection breaks. */
+  hangUpMs?: number;
 };
 
-/** The same endpoint, reached without credentials and with wrong ones. */
-export type Strangers = { nobody: Transport; impostor: Transport };
+export type Call = {
+  method: string;
+  params?: unknown;
+  id?: string;
+  sessionId?: string | undefined;
+  as?: Caller;
+  hangUpMs?: number;
+};
 
-type ReadAnswer = {
+export type PeerAnswer = Omit<RawJson, "json"> & {
   status: number | undefined;
+  /** The headers of the response. Undefined if there was none, or if the transport has none. */
+  headers: RawResponse["headers"];
+  body: Uint8Array;
+  json: unknown;
   response: JsonRpcResponse | undefined;
-  /** The reason why no readable answer came. `no_credential`: nothing was sent, because there was none. */
-  failure: ClientReason | "late" | "no_credential" | undefined;
+  /** Why no readable answer came. */
+  failure: SendError["kind"] | "late" | undefined;
   /** The outcome for a person. */
   came: string;
-};
-
-export type PeerAnswer = ReadAnswer & {
   /** The id that was sent. */
   id: RequestId | null;
   dialect: Dialect;
 };
 
-export type PeerUnderTest = {
-  /** Rejects only when the command is interrupted. */
+/** One exchange: what was sent in which case, and what came. */
+export type Observation = {
+  caseName: string;
+  sessionId: string;
+  as: Caller | undefined;
+  method: string | undefined;
+  params: unknown;
+  atMs: number;
+  answer: PeerAnswer;
+};
+
+/** The endpoint as one case sees it. Its requests have a session of their own. */
+export type PeerOfCase = Omit<Sender, "send" | "close"> & {
+  sessionId: string;
+  /** Rejects only when the run ends. */
   send(request: PeerRequest): Promise<PeerAnswer>;
   /** Sends one well-formed Request. */
-  call(request: { method: string; params?: unknown; id?: string }): Promise<PeerAnswer>;
-  /** The reason why there are no strangers to try. Undefined if there are. */
-  withoutStrangers: string | undefined;
-  /** Every error object that has come so far. */
-  errors: readonly JsonRpcErrorObject[];
+  call(call: Call): Promise<PeerAnswer>;
+  /** Adds a mark to a text, by which the text is recognized where it must not be. `sessionId`: that of its task. */
+  mark(text: string, sessionId?: string): string;
+  /** The latest request, shortened for a person. */
+  lastSent(): string | undefined;
 };
 
 type PeerOptions = {
-  transport: Transport;
-  strangers: Strangers | string;
-  /** The authorizer's type. */
-  authorizer: string;
+  sender: Sender;
   dialect: Dialect;
-  sessionId: string;
-  timeoutMs: number;
+  callTimeoutMs: number;
+  retryMs: number;
+  maxConcurrentCalls: number;
+  /** Ends the run. */
   signal: AbortSignal;
+  now: () => number;
 };
 
-export function createPeerUnderTest(options: PeerOptions): PeerUnderTest {
-  const { transport, strangers, authorizer, dialect, sessionId, timeoutMs, signal: interrupt } = options;
-  const errors: JsonRpcErrorObject[] = [];
+export type Peer = {
+  forCase(name: string): PeerOfCase;
+  observations: readonly Observation[];
+  /** The session to which the mark belongs. */
+  findMark(mark: string): string | undefined;
+};
 
-  async function exchange({ body, as, trace = createTrace(), ...rest }: Omit<PeerRequest, "id">): Promise<ReadAnswer> {
-    interrupt.throwIfAborted();
-    const late = AbortSignal.timeout(timeoutMs);
-    const signal = AbortSignal.any([interrupt, late]);
-    const bytes = typeof body === "string" ? Buffer.from(body) : body;
-    const carrier = as === undefined || typeof strangers === "string" ? transport : strangers[as];
+export const markPattern = /ref-[0-9a-f]{12}/g;
+
+export function createPeer(options: PeerOptions): Peer {
+  const { sender, dialect, callTimeoutMs, retryMs, maxConcurrentCalls, signal: end, now } = options;
+  const observations: Observation[] = [];
+  const marks = new Map<string, string>();
+  const slots = createSlots(maxConcurrentCalls);
+
+  async function exchange(request: RawRequest, hangUpMs: number | undefined): Promise<RawResponse | Missing> {
+    const late = AbortSignal.timeout(hangUpMs ?? callTimeoutMs);
+    const signal = AbortSignal.any([end, late]);
     try {
-      const promise = carrier.send({ sessionId, ...rest, body: bytes, trace, signal });
-      const answer = readPeerAnswer(await abortable({ promise, signal }));
-      if (answer.response !== undefined && "error" in answer.response) errors.push(answer.response.error);
-      return answer;
+      return await abortable({ promise: sender.send({ ...request, signal }), signal });
     } catch (thrown) {
-      interrupt.throwIfAborted();
-      const error = SekishoError.from(thrown);
-      const missing = { status: undefined, response: undefined };
-      const came = credentialText({ error, authorizer });
-      if (came !== undefined) return { ...missing, failure: "no_credential", came };
-      if (late.aborted) return { ...missing, failure: "late", came: `no answer within ${timeoutMs / 1000} s` };
-      return { ...missing, failure: error.reason, came: failureTexts[error.reason] ?? `no answer (${error.reason})` };
+      end.throwIfAborted();
+      if (late.aborted) return { failure: "late", came: `no answer within ${(hangUpMs ?? callTimeoutMs) / 1000} s` };
+      if (thrown instanceof SendError) return { failure: thrown.kind, came: thrown.message };
+      throw thrown;
     }
   }
 
-  async function send({ id = null, ...request }: Omit<PeerRequest, "id"> & { id?: RequestId | null }) {
-    return { ...(await exchange(request)), id, dialect };
+  function forCase(caseName: string): PeerOfCase {
+    const ownSession = newSessionId();
+    let lastSent: string | undefined;
+
+    /** Repeats a request that was refused for now, as the Verification zone does. */
+    async function send(request: PeerRequest): Promise<PeerAnswer> {
+      for (let attempt = 1; ; attempt++) {
+        const answer = await sendOnce(request);
+        const delayMs = readRetryDelay(answer, retryMs * attempt);
+        if (delayMs === undefined || attempt === maxAttempts) return answer;
+        await sleep(delayMs, end);
+      }
+    }
+
+    async function sendOnce(request: PeerRequest): Promise<PeerAnswer> {
+      const { body, id = null, sessionId = ownSession, hangUpMs, trace = createTraceHeaders(createTrace()) } = request;
+      const bytes = typeof body === "string" ? Buffer.from(body) : body;
+      lastSent = describeSent(request, bytes);
+      const release = await slots.take(end);
+      try {
+        const { method, path, headers, as } = request;
+        const raw = { ...pick({ method, path, headers, as }), body: bytes, sessionId, trace, signal: end };
+        const received = await exchange(raw, hangUpMs);
+        const answer = { ...readAnswer(received, sender.secrets()), id, dialect };
+        const { method: called, params } = Object(readRawJson(bytes).json);
+        observations.push({ caseName, sessionId, as, method: called, params, atMs: now(), answer });
+        return answer;
+      } finally {
+        release();
+      }
+    }
+
+    return {
+      ...sender,
+      sessionId: ownSession,
+      send,
+      async call({ method, params, id = randomUUID(), ...rest }) {
+        return send({ id, body: JSON.stringify({ jsonrpc: "2.0", id, method, params }), ...rest });
+      },
+      mark(text, sessionId = ownSession) {
+        const mark = `ref-${randomBytes(6).toString("hex")}`;
+        marks.set(mark, sessionId);
+        return `${text} (${mark})`;
+      },
+      lastSent: () => lastSent,
+    };
   }
 
-  return {
-    send,
-    call: ({ method, params, id = randomUUID() }) =>
-      send({ id, body: JSON.stringify({ jsonrpc: "2.0", id, method, params }) }),
-    withoutStrangers: typeof strangers === "string" ? strangers : undefined,
-    errors,
-  };
+  return { forCase, observations, findMark: (mark) => marks.get(mark) };
 }
 
-const failureTexts: Partial<Record<ClientReason, string>> = {
-  unavailable: "no connection to it",
-  ambiguous: "the connection broke before the answer was there",
-  invalid_response:
-    "a head that the Verification zone refuses: a redirect, a content type that is not JSON, a content encoding, or no HTTP",
-  payload_too_large: "an answer larger than the Verification zone reads",
-};
+export function newSessionId(): string {
+  return `conformance-${randomUUID()}`;
+}
 
-export function readPeerAnswer({ status, body }: TransportResponse): ReadAnswer {
-  const json = parse(body);
+type Missing = { failure: SendError["kind"] | "late"; came: string };
+
+const noBody = new Uint8Array();
+
+/** `secrets` are masked in what a person sees. */
+export function readAnswer(
+  received: RawResponse | Missing,
+  secrets: readonly string[] = [],
+): Omit<PeerAnswer, "id" | "dialect"> {
+  if ("failure" in received) {
+    const nothing = { status: undefined, headers: undefined, body: noBody, json: undefined, response: undefined };
+    return { ...nothing, problems: [], ...received };
+  }
+  const { status, body } = received;
+  const { json, problems } = readRawJson(body);
   const response = responseSchema.safeParse(json).data;
   const head = status === undefined ? "" : `HTTP ${status}, `;
-  const came = `${head}${response === undefined ? describeForeign(body, json) : excerpt(toShown(response))}`;
-  return { status, response, failure: undefined, came };
-}
-
-const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
-
-function parse(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(strictUtf8.decode(body));
-  } catch {
-    return undefined;
-  }
+  const shown = response === undefined ? describeForeign(body, json, problems) : excerpt(toShown(response), secrets);
+  return { ...received, json, problems, response, failure: undefined, came: mask(`${head}${shown}`, secrets) };
 }
 
 /** Describes what is not a JSON-RPC Response. */
-function describeForeign(body: Uint8Array, json: unknown): string {
+function describeForeign(body: Uint8Array, json: unknown, problems: readonly RawProblem[]): string {
   if (body.byteLength === 0) return "no JSON-RPC body";
+  if (problems.includes("too-deep")) return "JSON that is nested deeper than 100 levels";
   if (json === undefined) return `${body.byteLength} bytes that are no JSON in UTF-8`;
   return `JSON that is no JSON-RPC Response: ${excerpt(json)}`;
 }
@@ -143,8 +199,66 @@ function toShown(response: JsonRpcResponse): object {
   return "error" in response ? { error: response.error, id } : { result: response.result, id };
 }
 
+const maxShown = { came: 240, sent: 600 };
+
 /** Removes secrets, and escapes what a terminal would act upon. */
-function excerpt(json: unknown): string {
-  const text = maskTokens(escapeActiveCharacters(JSON.stringify(redact(json))));
-  return text.length > 240 ? `${text.slice(0, 240)}…` : text;
+function excerpt(json: unknown, secrets: readonly string[] = [], most = maxShown.came): string {
+  const text = mask(escapeActiveCharacters(JSON.stringify(redact(json))), secrets);
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
+function mask(text: string, secrets: readonly string[]): string {
+  const plain = text.replace(/\b(bearer|basic)\s+[^\s"\\]+/gi, "$1 [redacted]");
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), plain);
+}
+
+function describeSent({ as, path, method = "POST" }: PeerRequest, body: Uint8Array): string {
+  const { json, problems } = readRawJson(body.byteLength > 4096 ? noBody : body);
+  const what =
+    json === undefined || problems.length > 0 ? `${body.byteLength} bytes` : excerpt(json, [], maxShown.sent);
+  const by = as === undefined ? "" : ` (as: ${as})`;
+  return `${path === undefined && method === "POST" ? "" : `${method} ${path ?? ""} `}${what}${by}`;
+}
+
+const maxAttempts = 4;
+const maxRetryDelayMs = 5000;
+
+/** Undefined if the answer is final. */
+function readRetryDelay({ response, dialect, status }: PeerAnswer, usualMs: number): number | undefined {
+  if (response === undefined || !("error" in response)) return undefined;
+  const { reason, retryable, details } = decodeError({ error: response.error, dialect, status });
+  if (!retryable || (reason !== "rate_limited" && reason !== "unavailable")) return undefined;
+  return Math.min(details.retry_after_ms ?? usualMs, maxRetryDelayMs);
+}
+
+/** Bounds how many calls are under way at the same time. */
+function createSlots(max: number): { take(signal: AbortSignal): Promise<() => void> } {
+  let free = max;
+  const waiting: (() => void)[] = [];
+  return {
+    async take(signal) {
+      if (free > 0) free -= 1;
+      else await abortable({ promise: new Promise<void>((resolve) => waiting.push(resolve)), signal });
+      return () => {
+        const next = waiting.shift();
+        if (next === undefined) free += 1;
+        else next();
+      };
+    },
+  };
+}
+
+function pick<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const pairs = Object.entries(value).filter(([, member]) => member !== undefined);
+  return Object.fromEntries(pairs) as { [K in keyof T]: Exclude<T[K], undefined> };
+}
+
+/** Resolves after the time. Rejects when `signal` aborts. */
+export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  let timer: NodeJS.Timeout | undefined;
+  const promise = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await abortable({ promise, signal }).finally(() => clearTimeout(timer));
 }

@@ -1,73 +1,100 @@
-/** Formats the reports of a conformance run for a person, a program and a CI server. */
-import { type CaseReport, isConformant, isFailure } from "./run-cases.ts";
+/** Formats the report of a conformance run for a person, a program and a CI server. */
+import { type CaseReport, type ConformanceReport, countsAsFailure, type Level } from "./conformance.ts";
 
-type Report = { endpoint: string; reports: readonly CaseReport[] };
+/** `endpoint` is how the person called it. */
+export type NamedReport = ConformanceReport & { endpoint: string };
 
-const indent = " ".repeat(10);
+const width = 10;
+const indent = " ".repeat(width);
 
-export function formatTextReport({ endpoint, reports }: Report): string {
-  const { required, optional } = countReports(reports);
-  const broken = reports.filter(isFailure);
-  const conclusion = isConformant(reports)
-    ? `${endpoint} passes every required case.`
-    : `${endpoint} fails required cases: ${broken.map(({ name }) => name).join(", ")}.`;
+/** Failures come first: those that fail the run, then the rest. `onlyFailures` leaves out everything else. */
+export function formatTextReport(report: NamedReport, { onlyFailures = false } = {}): string {
+  const { cases, level, endpoint, durationMs, waitedMs } = report;
+  const rank = (one: CaseReport) => (countsAsFailure(one, level) ? 0 : one.outcome === "failed" ? 1 : 2);
+  const shown = cases.filter(({ outcome }) => !onlyFailures || outcome === "failed");
+  const sorted = [...shown].sort((one, other) => rank(one) - rank(other));
+  const { required, strict, leak } = countCases(cases);
+  const waited = waitedMs < 1000 ? "" : `, of which ${seconds(waitedMs)} s were the wait for the second look`;
   return [
-    ...reports.map(formatCase),
-    "",
-    `required: ${required.passed} passed, ${required.failed} failed, ${required.skipped} skipped`,
-    `optional: ${optional.passed} passed, ${optional.failed} not kept, ${optional.skipped} skipped`,
-    conclusion,
+    ...sorted.map((one) => formatCase(one, level)),
+    ...(sorted.length > 0 ? [""] : []),
+    `required: ${formatCount(required)}`,
+    `strict: ${formatCount(strict)}${level === "strict" ? "" : " (they count with --level strict)"}`,
+    `leaks: ${formatCount(leak)}`,
+    `${cases.length} cases in ${seconds(durationMs)} s${waited}.`,
+    formatConclusion({ cases, level, endpoint }),
   ].join("\n");
 }
 
-function formatCase({ name, level, outcome, expected, came }: CaseReport): string {
-  const label = outcome !== "failed" ? outcome : level === "required" ? "FAILED" : "not kept";
-  return [
-    `${label.padEnd(indent.length)}${level}  ${name}`,
-    `${indent}expected  ${expected}`,
-    `${indent}${outcome === "skipped" ? "because   " : "came      "}${came}`,
-  ].join("\n");
+function formatConclusion({ cases, level, endpoint }: Pick<NamedReport, "cases" | "level" | "endpoint">): string {
+  const broken = cases.filter((one) => countsAsFailure(one, level));
+  const names = broken.map(({ name }) => name).join(", ");
+  if (broken.length === 0) return `${endpoint} passes every ${level} case.`;
+  const leaks = broken.some((one) => one.level === "leak") ? " It leaks what must stay inside." : "";
+  return `${endpoint} fails ${level} cases: ${names}.${leaks}`;
 }
 
-export type JsonReport = { endpoint: string; kept: boolean; count: Count; cases: readonly CaseReport[] };
+function formatCount({ passed, failed, skipped }: Record<CaseReport["outcome"], number>): string {
+  return `${passed} passed, ${failed} failed, ${skipped} skipped`;
+}
 
-export function formatJsonReport({ endpoint, reports }: Report): string {
-  const report: JsonReport = { endpoint, kept: isConformant(reports), count: countReports(reports), cases: reports };
-  return JSON.stringify(report, null, 2);
+function formatCase(report: CaseReport, level: Level): string {
+  const { name, level: own, outcome, expected, came, step, sent, contract, advice } = report;
+  const label = outcome !== "failed" ? outcome : countsAsFailure(report, level) ? "FAILED" : "not kept";
+  const lines: [string, string | undefined][] = [
+    ["expected", expected],
+    ["step", step],
+    ["sent", sent],
+    [outcome === "skipped" ? "because" : "came", came],
+    ["contract", contract],
+    ["do", advice],
+  ];
+  const rows = lines.flatMap(([what, text]) => (text === undefined ? [] : [`${indent}${what.padEnd(width)}${text}`]));
+  return [`${label.padEnd(width)}${own.padEnd(width)}${name}`, ...rows].join("\n");
+}
+
+export type JsonReport = Pick<NamedReport, "endpoint" | "level" | "profile" | "kept" | "cases"> & { count: Count };
+
+export function formatJsonReport(report: NamedReport, { onlyFailures = false } = {}): string {
+  const { endpoint, level, profile, kept, cases } = report;
+  const shown = onlyFailures ? cases.filter(({ outcome }) => outcome === "failed") : cases;
+  const json: JsonReport = { endpoint, level, profile, kept, count: countCases(cases), cases: shown };
+  return JSON.stringify(json, null, 2);
 }
 
 /**
- * Formats JUnit XML. A failed optional case is shown as skipped with the actual answer, because any other element of the format
- * would fail the build.
+ * Formats JUnit XML. A failed case that does not count is shown as skipped with the actual answer, because any other element of the
+ * format would fail the build.
  */
-export function formatJunitReport({ endpoint, reports }: Report): string {
-  const { required, optional } = countReports(reports);
+export function formatJunitReport({ endpoint, level, cases, durationMs }: NamedReport): string {
+  const failures = cases.filter((one) => countsAsFailure(one, level)).length;
   const suite = {
     name: `sekisho conformance ${endpoint}`,
-    tests: reports.length,
-    failures: required.failed,
+    tests: cases.length,
+    failures,
     errors: 0,
-    skipped: required.skipped + optional.skipped + optional.failed,
-    time: seconds(reports.reduce((sum, { durationMs }) => sum + durationMs, 0)),
+    skipped: cases.filter(({ outcome }) => outcome !== "passed").length - failures,
+    time: seconds(durationMs),
   };
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     "<testsuites>",
     `  <testsuite${attributes(suite)}>`,
-    ...reports.map(formatTestCase),
+    ...cases.map((one) => formatTestCase(one, level)),
     "  </testsuite>",
     "</testsuites>",
     "",
   ].join("\n");
 }
 
-function formatTestCase(report: CaseReport): string {
-  const { name, level, outcome, expected, came, durationMs } = report;
+function formatTestCase(report: CaseReport, level: Level): string {
+  const { name, level: own, outcome, expected, came, step, advice, durationMs } = report;
   const [theme, about] = name.split("/", 2);
   const open = `    <testcase${attributes({ classname: `conformance.${theme}`, name: about, time: seconds(durationMs) })}`;
   if (outcome === "passed") return `${open}/>`;
-  const why = outcome === "skipped" ? came : `${level}; expected ${expected}; came ${came}`;
-  const element = isFailure(report) ? "failure" : "skipped";
+  const steps = step === undefined ? "" : `; step ${step}`;
+  const why = outcome === "skipped" ? came : `${own}; expected ${expected}${steps}; came ${came}; do: ${advice}`;
+  const element = countsAsFailure(report, level) ? "failure" : "skipped";
   return `${open}>\n      <${element}${attributes({ message: why })}/>\n    </testcase>`;
 }
 
@@ -92,11 +119,9 @@ function escapeXml(text: string): string {
 
 type Count = Record<CaseReport["level"], Record<CaseReport["outcome"], number>>;
 
-function countReports(reports: readonly CaseReport[]): Count {
-  const count: Count = {
-    required: { passed: 0, failed: 0, skipped: 0 },
-    optional: { passed: 0, failed: 0, skipped: 0 },
-  };
-  for (const { level, outcome } of reports) count[level][outcome] += 1;
+function countCases(cases: readonly CaseReport[]): Count {
+  const none = () => ({ passed: 0, failed: 0, skipped: 0 });
+  const count: Count = { required: none(), strict: none(), leak: none() };
+  for (const { level, outcome } of cases) count[level][outcome] += 1;
   return count;
 }

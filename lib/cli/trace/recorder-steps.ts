@@ -1,6 +1,7 @@
 /** The steps that the local run saw, with the messages on the wire. */
+
+import { redact } from "../../../lambdas/shared/redact.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { redact } from "../../../lambdas/verification/transport/redact.ts";
 import { type RecordedStep, zoneOfStep } from "../../local/recorder/step-recorder.ts";
 import { formatStepTitle } from "./event-text.ts";
 import type { PictureStep } from "./picture-step.ts";

@@ -1,8 +1,13 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { readPeerAnswer } from "../../../lib/cli/conformance/peer.ts";
-import { formatJsonReport, formatJunitReport, formatTextReport } from "../../../lib/cli/conformance/reports.ts";
-import { type CaseReport, isConformant } from "../../../lib/cli/conformance/run-cases.ts";
+import type { CaseReport } from "../../../lib/cli/conformance/conformance.ts";
+import { readAnswer } from "../../../lib/cli/conformance/peer.ts";
+import {
+  formatJsonReport,
+  formatJunitReport,
+  formatTextReport,
+  type NamedReport,
+} from "../../../lib/cli/conformance/reports.ts";
 
 /** A strict parser of the reports' XML: elements and attributes without text between them. */
 
@@ -58,76 +63,109 @@ const report = (over: Partial<CaseReport>): CaseReport => ({
   ...over,
 });
 
-const reports = [
+const broken = {
+  step: "once more",
+  sent: '{"method":"cancel_task"}',
+  contract: "docs/contract.md, Envelope",
+  advice: "Refuse lists.",
+};
+
+const cases = [
   report({ name: "execute/answers" }),
-  report({ outcome: "failed", came: "HTTP 500" }),
-  report({ name: "envelope/utf-8", level: "optional", outcome: "failed", came: "HTTP 400" }),
+  report({ name: "envelope/utf-8", level: "strict", outcome: "failed", came: "HTTP 400", advice: "Check it." }),
+  report({ outcome: "failed", came: "HTTP 500", ...broken }),
   report({ name: "cancel/again", outcome: "skipped", came: "nothing was accepted" }),
 ];
 
-const outcomes = fc.constantFrom<CaseReport["outcome"]>("passed", "failed", "skipped");
-const levels = fc.constantFrom<CaseReport["level"]>("required", "optional");
+function reportOf(given: readonly CaseReport[], over: Partial<NamedReport> = {}): NamedReport {
+  return {
+    endpoint,
+    level: "required",
+    profile: "https",
+    kept: false,
+    durationMs: 12_345,
+    waitedMs: 0,
+    cases: given,
+    ...over,
+  };
+}
 
 describe("the report for a person", () => {
-  it("says of each case what was expected and what came, and never passes what was skipped", () => {
-    expect(formatTextReport({ endpoint, reports }).split("\n")).toEqual([
+  it("shows failures first, and says of each what was sent, what came and what to do", () => {
+    expect(formatTextReport(reportOf(cases)).split("\n")).toEqual([
+      "FAILED    required  envelope/batch",
+      "          expected  an error",
+      "          step      once more",
+      '          sent      {"method":"cancel_task"}',
+      "          came      HTTP 500",
+      "          contract  docs/contract.md, Envelope",
+      "          do        Refuse lists.",
+      "not kept  strict    envelope/utf-8",
+      "          expected  an error",
+      "          came      HTTP 400",
+      "          do        Check it.",
       "passed    required  execute/answers",
       "          expected  an error",
       "          came      HTTP 200",
-      "FAILED    required  envelope/batch",
-      "          expected  an error",
-      "          came      HTTP 500",
-      "not kept  optional  envelope/utf-8",
-      "          expected  an error",
-      "          came      HTTP 400",
       "skipped   required  cancel/again",
       "          expected  an error",
       "          because   nothing was accepted",
       "",
       "required: 1 passed, 1 failed, 1 skipped",
-      "optional: 0 passed, 1 not kept, 0 skipped",
+      "strict: 0 passed, 1 failed, 0 skipped (they count with --level strict)",
+      "leaks: 0 passed, 0 failed, 0 skipped",
+      "4 cases in 12.345 s.",
       "https://agents.example.com/ fails required cases: envelope/batch.",
     ]);
-    const rest = reports.filter(({ name }) => name !== "envelope/batch");
-    expect(formatTextReport({ endpoint, reports: rest })).toContain(`${endpoint} passes every required case.`);
+  });
+
+  it("shows only failures where it is asked to, and counts all the same", () => {
+    const text = formatTextReport(reportOf(cases), { onlyFailures: true });
+    expect(text).not.toMatch(/^(passed|skipped) /m);
+    expect(text).toMatch(/^FAILED.*^not kept.*^required: 1 passed, 1 failed, 1 skipped/ms);
+  });
+
+  it("says at which level an endpoint passes, and how long the run only waited", () => {
+    const rest = cases.filter(({ name }) => name !== "envelope/batch");
+    expect(formatTextReport(reportOf(rest))).toContain(`${endpoint} passes every required case.`);
+    const strict = reportOf(rest, { level: "strict", waitedMs: 9000 });
+    expect(formatTextReport(strict)).toContain(`${endpoint} fails strict cases: envelope/utf-8.`);
+    expect(formatTextReport(strict)).toContain("of which 9.000 s were the wait for the second look");
+  });
+
+  it("fails an endpoint that leaks at every level", () => {
+    const leak = [report({ name: "leaks/innards", level: "leak", outcome: "failed" })];
+    expect(formatTextReport(reportOf(leak))).toContain("fails required cases: leaks/innards. It leaks");
   });
 });
 
 describe("the report for a program", () => {
+  const count = {
+    required: { passed: 1, failed: 1, skipped: 1 },
+    strict: { passed: 0, failed: 1, skipped: 0 },
+    leak: { passed: 0, failed: 0, skipped: 0 },
+  };
+
   it("holds every case and how many ended how", () => {
-    expect(JSON.parse(formatJsonReport({ endpoint, reports }))).toEqual({
-      endpoint,
-      kept: false,
-      count: {
-        required: { passed: 1, failed: 1, skipped: 1 },
-        optional: { passed: 0, failed: 1, skipped: 0 },
-      },
-      cases: reports,
-    });
+    const fixed = { endpoint, level: "required", profile: "https", kept: false, count };
+    expect(JSON.parse(formatJsonReport(reportOf(cases)))).toEqual({ ...fixed, cases });
   });
 
-  it("says that the contract is kept exactly where no required case failed", () => {
-    const anyReports = fc.array(fc.record({ level: levels, outcome: outcomes }).map((over) => report(over)));
-    fc.assert(
-      fc.property(anyReports, (given) => {
-        const broken = given.some(({ level, outcome }) => level === "required" && outcome === "failed");
-        return (
-          isConformant(given) === !broken && JSON.parse(formatJsonReport({ endpoint, reports: given })).kept === !broken
-        );
-      }),
-    );
+  it("holds only the failures where it is asked to, and counts all", () => {
+    const json = JSON.parse(formatJsonReport(reportOf(cases), { onlyFailures: true }));
+    expect(json).toMatchObject({ count, cases: [{ name: "envelope/utf-8" }, { name: "envelope/batch" }] });
   });
 });
 
 describe("the report for a CI server", () => {
-  it("fails the build for required cases alone", () => {
-    const [suites] = parseXml(formatJunitReport({ endpoint, reports }));
+  it("fails the build for the cases that count alone", () => {
+    const [suites] = parseXml(formatJunitReport(reportOf(cases)));
     const [suite] = suites?.children ?? [];
     expect(suite).toMatchObject({ name: "testsuite", attributes: { tests: "4", failures: "1", skipped: "2" } });
     expect(suite?.children.map(({ attributes, children }) => [attributes, children.map(({ name }) => name)])).toEqual([
       [{ classname: "conformance.execute", name: "answers", time: "0.012" }, []],
-      [{ classname: "conformance.envelope", name: "batch", time: "0.012" }, ["failure"]],
       [{ classname: "conformance.envelope", name: "utf-8", time: "0.012" }, ["skipped"]],
+      [{ classname: "conformance.envelope", name: "batch", time: "0.012" }, ["failure"]],
       [{ classname: "conformance.cancel", name: "again", time: "0.012" }, ["skipped"]],
     ]);
   });
@@ -135,21 +173,22 @@ describe("the report for a CI server", () => {
   it("is well-formed XML whatever an endpoint says, and says it back", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (came) => {
-        const xml = formatJunitReport({ endpoint, reports: [report({ outcome: "skipped", came })] });
+        const xml = formatJunitReport(reportOf([report({ outcome: "skipped", came })]));
         const [skipped] = parseXml(xml)[0]?.children[0]?.children[0]?.children ?? [];
         const sayable = came.replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, "\ufffd");
         return skipped?.attributes.message === sayable;
       }),
     );
     const nasty = '<b> & "x" \u0000\u001b\ud800 \ufffe]]> 関所 🏯\n';
-    const [suites] = parseXml(formatJunitReport({ endpoint, reports: [report({ outcome: "skipped", came: nasty })] }));
+    const [suites] = parseXml(formatJunitReport(reportOf([report({ outcome: "skipped", came: nasty })])));
     const message = suites?.children[0]?.children[0]?.children[0]?.attributes.message;
     expect(message).toBe('<b> & "x" \ufffd\ufffd\ufffd \ufffd]]> 関所 🏯\n');
   });
 });
 
 describe("what came", () => {
-  const came = (body: string) => readPeerAnswer({ status: 200, body: Buffer.from(body) }).came;
+  const came = (body: string) =>
+    readAnswer({ status: 200, headers: {}, body: Buffer.from(body) }, ["a-given-secret"]).came;
   const response = (result: unknown) => JSON.stringify({ jsonrpc: "2.0", id: "1", result });
 
   it("is told in one line of bounded length, without what a terminal acts upon", () => {
@@ -169,6 +208,10 @@ describe("what came", () => {
     const echoed = { authorization: "Bearer abc.def", said: "you sent Bearer abc.def to me", token: "abc.def" };
     expect(came(response(echoed))).toContain("you sent Bearer [redacted] to me");
     expect(came(response(echoed))).not.toContain("abc.def");
+  });
+
+  it("never shows a credential that the endpoint was given", () => {
+    expect(came(response("a-given-secret"))).not.toContain("a-given-secret");
   });
 
   it("is told from other things than a JSON-RPC Response", () => {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { redact } from "../../../lambdas/verification/transport/redact.ts";
+import { redact } from "../../../lambdas/shared/redact.ts";
 import { type TapEntry, tapTransport } from "../../../lambdas/verification/transport/tap.ts";
 import type { Transport } from "../../../lambdas/verification/transport/transport.ts";
 import { forAll } from "../../doubles/for-all.ts";

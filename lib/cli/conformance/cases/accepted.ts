@@ -1,149 +1,153 @@
-/** Cases of tasks that go on after `accepted`. Skipped where the peer answers everything at once, or the agent asks nothing. */
-import { randomUUID } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
+/** Cases of tasks that go on after `accepted`: reading, canceling and their end. Skipped where the endpoint answers at once. */
 import { maxPartialTextLength } from "../../../../contracts/limits.ts";
-import type { TaskResult } from "../../../../contracts/methods.ts";
+import type { CaseRun, ConformanceCase } from "../case.ts";
+import { Deviation, NotApplicable } from "../deviation.ts";
 import {
-  type AcceptedTask,
-  type CaseRun,
-  type ConformanceCase,
-  Deviation,
-  NotApplicable,
-  optional,
-  required,
-} from "../case.ts";
-import { expectError, expectResult, readPeerError } from "../expect.ts";
+  comparable,
+  eachStep,
+  expectError,
+  expectResult,
+  hasReason,
+  readPeerError,
+  skipWithoutMethod,
+} from "../expect.ts";
 import type { PeerAnswer } from "../peer.ts";
-import { followTask, runTask } from "../run-task.ts";
+import { type AcceptedTask, expectSuccess, startTask } from "../tasks.ts";
 
-export const taskCases: readonly ConformanceCase[] = [
-  unknownTask("get_task", {}),
-  unknownTask("cancel_task", {}),
-  unknownTask("answer_task", { text: "yes" }),
-];
-
-function unknownTask(method: string, params: object): ConformanceCase {
-  return required(
-    `tasks/unknown-${method.replace("_task", "")}`,
-    `${method} of an unknown task: task_not_found, error -32061; or -32601 where there is no such method`,
-    async ({ peer }) => {
-      const answer = await peer.call({ method, params: { ...params, task_id: randomUUID() } });
-      return expectError(answer, ["task_not_found", "method_not_found"]);
-    },
-  );
-}
-
-export const questionCases: readonly ConformanceCase[] = [
-  required(
-    "tasks/question",
-    "answer_task of a task that asks: a result as of get_task, and the same for the same answer again",
-    async (run) => answerTwice(run, (await startQuestion(run)).question),
-  ),
-  required(
-    "tasks/question-id",
-    "a question with a question_id: an answer to another one, and another answer to this one, are invalid_state, error -32063",
-    async (run) => {
-      const { question, came } = await startQuestion(run);
-      const { task_id, question_id } = question;
-      // A peer need not name its questions.
-      if (question_id === undefined) throw new NotApplicable(`the question has no question_id: ${came}`);
-      expectError(await reply(run, { ...question, question_id: randomUUID() }), ["invalid_state"]);
-      const answer = await run.peer.call({ method: "get_task", params: { task_id } });
-      const still = expectResult(answer, "get_task");
-      if (still.status !== "input_required" || still.question_id !== question_id) throw new Deviation(answer.came);
-      await answerTwice(run, question);
-      return expectError(await reply(run, question, { text: "something else altogether" }), ["invalid_state"]);
-    },
-  ),
-];
-
-type Question = Extract<TaskResult, { status: "input_required" }>;
-
-async function startQuestion(run: CaseRun): Promise<{ question: Question; came: string }> {
-  const text = run.texts.ask;
-  const answer = await runTask(run, { text });
-  const question = expectResult(answer, "get_task");
-  if (question.status === "input_required") return { question, came: answer.came };
-  throw new NotApplicable(`the agent did not ask anything at ${JSON.stringify(text)} (--ask-text): ${answer.came}`);
-}
-
-async function answerTwice(run: CaseRun, question: Question): Promise<string> {
-  const answers = [await reply(run, question), await reply(run, question)] as const;
-  const [first, again] = [expectResult(answers[0], "answer_task"), expectResult(answers[1], "answer_task")];
-  // An accepted task may have gone on in between.
-  const isSame =
-    first.status === "accepted"
-      ? again.status === "success" || again.task_id === first.task_id
-      : isDeepStrictEqual(first, again);
-  if (!isSame) throw new Deviation(`first ${answers[0].came}; then ${answers[1].came}`);
-  return answers[0].came;
-}
-
-/** Chooses the first option, or answers yes. */
-function reply({ peer }: CaseRun, { task_id, question_id, options: [option] = [] }: Question, given?: object) {
-  const usual = option === undefined ? { text: "yes" } : { option_id: option.id };
-  const params = { task_id, ...(given ?? usual), ...(question_id !== undefined && { question_id }) };
-  return peer.call({ method: "answer_task", params });
-}
+const get = "`get_task`";
+const accepted = ["accepted/result"];
+const keepAdvice =
+  "Store the task before you answer accepted, under its task id and its request id, and find it by both.";
 
 export const acceptedCases: readonly ConformanceCase[] = [
-  required(
-    "accepted/in-time",
-    "a slow task: a result, or timeout, error -32001, within the time that a call is given",
-    /**
-     * A peer that answers everything at once may give up in time, if it says so. Any other error says nothing about slow tasks, as
-     * when the agent fails at `--slow-text`. The cases after this one are skipped then, so this one must fail.
-     */
-    async ({ slowTasks }) => {
-      const { answer } = await slowTasks.first();
+  {
+    name: "accepted/in-time",
+    level: "required",
+    section: "Bounds",
+    expects: "a slow task: a result, or timeout, error -32001, within the time that a call is given",
+    advice: "Answer accepted with a task_id before the call's time is over, and let the task go on.",
+    /** Any error but `timeout` says nothing about slow tasks, and the cases after this one are skipped. So this one must fail. */
+    async check({ tasks }) {
+      const { answer } = await tasks.slow();
       if (answer.response === undefined) throw new Deviation(answer.came);
       return readPeerError(answer) === undefined ? answer.came : expectError(answer, ["timeout"]);
     },
-  ),
-  required(
-    "accepted/result",
-    "a slow task: status accepted with a task_id",
-    async ({ slowTasks }) => (await slowTasks.awaited()).answer.came,
-  ),
-  required("accepted/by-task-id", "get_task by task_id: the same task, accepted until it is over", (run) =>
-    getTask(run, ({ result: { task_id } }) => ({ task_id })),
-  ),
-  required("accepted/by-request-id", "get_task by request_id, for an accepted that was lost: the same task", (run) =>
-    getTask(run, ({ requestId }) => ({ request_id: requestId })),
-  ),
-  optional(
-    "accepted/long-poll",
-    "get_task with wait_ms: the same task, at once or when something changes",
-    // The peer decides whether it holds the answer, so the time is short.
-    (run) => getTask(run, ({ result: { task_id } }) => ({ task_id, wait_ms: 100 })),
-  ),
-  optional(
-    "accepted/partial-text",
-    "partial_text in the progress of a slow task: a text of at most 12,000 characters",
-    async ({ peer, slowTasks }) => {
-      const { task_id } = (await slowTasks.awaited()).result;
-      // A peer that knows long polls answers within this time, when there is progress.
-      const { response, came } = await peer.call({ method: "get_task", params: { task_id, wait_ms: 1000 } });
+  },
+  {
+    name: "accepted/result",
+    level: "required",
+    section: "`accepted`",
+    needs: ["accepted/in-time"],
+    expects: "a slow task: status accepted with a task_id",
+    advice: "Give each task a task_id of 1 to 256 characters.",
+    check: async ({ tasks }) => (await tasks.accepted()).answer.came,
+  },
+  {
+    name: "accepted/own-ids",
+    level: "required",
+    section: "`accepted`",
+    needs: accepted,
+    expects: "three slow tasks: another task_id each",
+    advice: "Make task ids that are unique, such as UUIDs.",
+    async check({ tasks }) {
+      const all = await Promise.all([tasks.accepted(), tasks.toCancel(), tasks.toCancelByRequest()]);
+      const came = all.map(({ answer }) => answer.came).join("; ");
+      if (new Set(all.map(({ taskId }) => taskId)).size < all.length) throw new Deviation(came);
+      return came;
+    },
+  },
+  {
+    name: "accepted/by-task-id",
+    level: "required",
+    section: get,
+    needs: accepted,
+    expects: "get_task by task_id: the same task, accepted until it is over",
+    advice: keepAdvice,
+    check: (run) => readSame(run, ({ taskId }) => ({ task_id: taskId })),
+  },
+  {
+    name: "accepted/by-request-id",
+    level: "required",
+    section: get,
+    needs: accepted,
+    expects: "get_task by request_id, for an accepted that was lost: the same task",
+    advice: keepAdvice,
+    check: (run) => readSame(run, ({ requestId }) => ({ request_id: requestId })),
+  },
+  {
+    name: "accepted/lost-response",
+    level: "required",
+    section: get,
+    needs: accepted,
+    expects: "a caller that hangs up during execute_task: the task is found by request_id, and can be canceled",
+    advice: "Do not tie the task to its connection: store it first, and let it go on when the caller is gone.",
+    async check(run) {
+      run.step("execute_task, and hang up");
+      const task = await startTask(run, { text: run.texts.slow }, { hangUpMs: run.waits.hangUpMs });
+      const params = { request_id: task.requestId };
+      run.step("get_task by request_id");
+      const answer = await run.peer.call({ method: "get_task", params, sessionId: task.sessionId });
+      expectResult(answer, "get_task");
+      run.step("cancel_task by request_id");
+      const canceled = await run.peer.call({ method: "cancel_task", params, sessionId: task.sessionId });
+      if (readPeerError(canceled) === undefined) expectResult(canceled, "cancel_task");
+      else expectError(canceled, ["invalid_state", "method_not_found"]);
+      return answer.came;
+    },
+  },
+  {
+    name: "accepted/long-poll",
+    level: "strict",
+    section: get,
+    needs: accepted,
+    expects: "get_task with wait_ms: the same task, at once or when something changes",
+    advice: "Take wait_ms. You need not wait.",
+    check: (run) => readSame(run, ({ taskId }) => ({ task_id: taskId, wait_ms: 100 })),
+  },
+  {
+    name: "accepted/partial-text",
+    level: "required",
+    section: "`accepted`",
+    needs: accepted,
+    expects: "partial_text in the progress of a slow task: a text of at most 12,000 characters",
+    advice: "Cut partial_text at 12,000 characters, or leave it out.",
+    async check({ peer, tasks }) {
+      const { taskId, sessionId } = await tasks.accepted();
+      // An endpoint that knows long polls answers within this time, when there is progress.
+      const params = { task_id: taskId, wait_ms: 1000 };
+      const { response, came } = await peer.call({ method: "get_task", params, sessionId });
       // The contract's reader ignores a malformed text, so the raw answer is checked.
       const { partial_text: text } = Object(Object(response && "result" in response && response.result).progress);
       if (text === undefined) throw new NotApplicable("no part of the answer came before its end");
       if (typeof text !== "string" || text.length > maxPartialTextLength) throw new Deviation(came);
       return came;
     },
-  ),
-  optional(
-    "accepted/no-key",
-    "get_task with neither task_id nor request_id: error -32602",
-    async ({ peer, slowTasks }) => {
-      await slowTasks.awaited();
-      return expectError(await peer.call({ method: "get_task", params: {} }), ["invalid_params"]);
+  },
+  {
+    name: "accepted/keys",
+    level: "strict",
+    section: get,
+    needs: accepted,
+    expects: "get_task with neither task_id nor request_id, with both, and with a wait_ms of 25,001: error -32602",
+    advice: "Check the params of get_task by its table.",
+    async check(run) {
+      const { taskId, requestId } = await run.tasks.accepted();
+      const steps = [
+        ["no key", {}] as const,
+        ["both keys", { task_id: taskId, request_id: requestId }] as const,
+        ["wait_ms", { task_id: taskId, wait_ms: 25_001 }] as const,
+      ];
+      return eachStep<object>(run, steps, async (params) =>
+        expectError(await run.peer.call({ method: "get_task", params }), ["invalid_params"]),
+      );
     },
-  ),
+  },
 ];
 
-async function getTask({ peer, slowTasks }: CaseRun, key: (task: AcceptedTask) => object): Promise<string> {
-  const task = await slowTasks.awaited();
-  return expectSameTask(await peer.call({ method: "get_task", params: key(task) }), task.result.task_id);
+async function readSame({ peer, tasks }: CaseRun, key: (task: AcceptedTask) => object): Promise<string> {
+  const task = await tasks.accepted();
+  const { sessionId } = task;
+  return expectSameTask(await peer.call({ method: "get_task", params: key(task), sessionId }), task.taskId);
 }
 
 /** A task under way names its id. A task that has ended by now need not. */
@@ -153,49 +157,123 @@ export function expectSameTask(answer: PeerAnswer, taskId: string): string {
   throw new Deviation(`${answer.came}; the task was accepted as ${taskId}`);
 }
 
+const cancelSection = "`cancel_task`";
+
 export const cancelCases: readonly ConformanceCase[] = [
-  required("cancel/running", "cancel_task of a task under way: status canceled with its task_id", cancel),
-  required("cancel/again", "cancel_task once more: the same answer", cancel),
-  required("cancel/then-asked", "get_task of a canceled task: canceled, error -32076", async ({ peer, slowTasks }) => {
-    const { task_id } = (await slowTasks.canceled()).result;
-    return expectError(await peer.call({ method: "get_task", params: { task_id } }), ["canceled"]);
-  }),
+  {
+    name: "cancel/running",
+    level: "required",
+    section: cancelSection,
+    needs: accepted,
+    expects: "cancel_task of a task under way: status canceled with its task_id",
+    advice: "Store the state canceled and answer at once, whatever the agent still does.",
+    check: async (run) => cancel(run, await run.tasks.toCancel(), "task_id"),
+  },
+  {
+    name: "cancel/again",
+    level: "required",
+    section: cancelSection,
+    needs: ["cancel/running"],
+    expects: "cancel_task once more: the same answer",
+    advice: "Canceling a canceled task succeeds.",
+    check: async (run) => cancel(run, await run.tasks.toCancel(), "task_id"),
+  },
+  {
+    name: "cancel/by-request-id",
+    level: "required",
+    section: cancelSection,
+    needs: accepted,
+    expects: "cancel_task by request_id, with a reason: status canceled with the task_id of the task",
+    advice: "Find the task by the id of its execute_task too. Where accepted was lost, nobody knows the task_id.",
+    check: async (run) => cancel(run, await run.tasks.toCancelByRequest(), "request_id"),
+  },
+  {
+    name: "cancel/then-read",
+    level: "required",
+    section: get,
+    needs: ["cancel/running"],
+    expects: "get_task of a canceled task: canceled, error -32076",
+    advice: "A canceled task stays canceled. Ignore what the agent says after that.",
+    async check(run) {
+      const { taskId, sessionId } = await run.tasks.toCancel();
+      const answer = await run.peer.call({ method: "get_task", params: { task_id: taskId }, sessionId });
+      return expectError(answer, ["canceled"]);
+    },
+  },
 ];
 
-async function cancel({ peer, slowTasks }: CaseRun): Promise<string> {
-  const { task_id } = (await slowTasks.canceled()).result;
-  const answer = await peer.call({ method: "cancel_task", params: { task_id } });
-  if (expectResult(answer, "cancel_task").task_id !== task_id) throw new Deviation(answer.came);
+async function cancel({ peer }: CaseRun, task: AcceptedTask, key: "task_id" | "request_id"): Promise<string> {
+  const { taskId, requestId, sessionId } = task;
+  const params = key === "task_id" ? { task_id: taskId } : { request_id: requestId, reason: "A person asked for it." };
+  const answer = await peer.call({ method: "cancel_task", params, sessionId });
+  if (hasReason(answer, ["invalid_state"]) && (await hasEnded(peer, task))) {
+    throw new NotApplicable("the slow task ended before it could be canceled (--slow-text)");
+  }
+  if (expectResult(answer, "cancel_task").task_id !== taskId) throw new Deviation(answer.came);
   return answer.came;
 }
 
-/** These wait for the task's end, so they run after the cases of `cancel_task`, which need a task under way. */
-export const completedTaskCases: readonly ConformanceCase[] = [
-  required(
-    "ended/success",
-    "a slow task polled to its end: status success",
-    async (run) => (await readTaskEnd(run)).came,
-  ),
-  required("ended/stays", "a task that is over, asked again by both ids: the same result", async (run) => {
-    const { taskId, requestId, result, came } = await readTaskEnd(run);
-    for (const params of [{ task_id: taskId }, { request_id: requestId }]) {
-      const answer = await run.peer.call({ method: "get_task", params });
-      const again = expectResult(answer, "get_task");
-      if (JSON.stringify(again) !== JSON.stringify(result)) throw new Deviation(answer.came);
-    }
-    return came;
-  }),
-  required("ended/cancel", "cancel_task of a task that is over: invalid_state, error -32063", async (run) => {
-    const { taskId } = await readTaskEnd(run);
-    const answer = await run.peer.call({ method: "cancel_task", params: { task_id: taskId } });
-    return expectError(answer, ["invalid_state"]);
-  }),
-];
-
-async function readTaskEnd(run: CaseRun) {
-  const { requestId, result: accepted } = await run.slowTasks.awaited();
-  const answer = await followTask(run, accepted);
-  const result = expectResult(answer, "get_task");
-  if (result.status !== "success") throw new Deviation(answer.came);
-  return { requestId, taskId: accepted.task_id, result, came: answer.came };
+async function hasEnded(peer: CaseRun["peer"], { taskId, sessionId }: AcceptedTask): Promise<boolean> {
+  const { response } = await peer.call({ method: "get_task", params: { task_id: taskId }, sessionId });
+  return response !== undefined && "result" in response && Object(response.result).status === "success";
 }
+
+export const endedCases: readonly ConformanceCase[] = [
+  {
+    name: "ended/success",
+    level: "required",
+    section: "Task states",
+    needs: ["accepted/by-task-id"],
+    expects: "a slow task polled to its end: status success, and the same task_id on the way",
+    advice: "Store the result, and answer get_task with it.",
+    check: async ({ tasks }) => expectSuccess(await tasks.slowEnd()).last.came,
+  },
+  {
+    name: "ended/stays",
+    level: "required",
+    section: "Task states",
+    needs: ["ended/success"],
+    expects: "a task that is over, read again by both ids: the same result",
+    advice: "The end of a task never changes, and no read takes it away.",
+    async check(run) {
+      const { taskId, requestId, sessionId, result } = expectSuccess(await run.tasks.slowEnd());
+      const keys = [
+        ["by task_id", { task_id: taskId }] as const,
+        ["by request_id", { request_id: requestId }] as const,
+      ];
+      return eachStep<object>(run, keys, async (params) => {
+        const answer = await run.peer.call({ method: "get_task", params, sessionId });
+        if (comparable(expectResult(answer, "get_task")) !== comparable(result)) throw new Deviation(answer.came);
+        return answer.came;
+      });
+    },
+  },
+  {
+    name: "ended/cancel",
+    level: "required",
+    section: cancelSection,
+    needs: ["ended/success"],
+    expects: "cancel_task of a task that is over: invalid_state, error -32063",
+    advice: "Only tasks that are not over can be canceled.",
+    async check(run) {
+      const { taskId, sessionId } = await run.tasks.slowEnd();
+      const answer = await run.peer.call({ method: "cancel_task", params: { task_id: taskId }, sessionId });
+      return expectError(answer, ["invalid_state"]);
+    },
+  },
+  {
+    name: "ended/answered-at-once",
+    level: "idempotent",
+    section: get,
+    needs: ["execute/answers"],
+    expects: "get_task by request_id of a task that was answered at once: the same result",
+    advice: "Keep the result after you have sent it. The response may be lost on its way.",
+    async check(run) {
+      const { requestId, sessionId, result } = await run.tasks.plain();
+      const answer = await run.peer.call({ method: "get_task", params: { request_id: requestId }, sessionId });
+      skipWithoutMethod(answer, "get_task");
+      if (comparable(expectResult(answer, "get_task")) !== comparable(result)) throw new Deviation(answer.came);
+      return answer.came;
+    },
+  },
+];

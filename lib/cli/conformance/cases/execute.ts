@@ -1,21 +1,23 @@
-/** Cases of `execute_task`: what the Verification zone usually sends gets a result, and the same request id is one task. */
+/** Cases of `execute_task`: what the Verification zone sends gets a result, and texts come through unharmed. */
 import { randomUUID } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
+import { maxTextLength } from "../../../../contracts/limits.ts";
 import { maxRequestBytes } from "../../../../contracts/methods.ts";
-import {
-  type CaseRun,
-  type ConformanceCase,
-  Deviation,
-  ifIdempotent,
-  NotApplicable,
-  optional,
-  required,
-} from "../case.ts";
+import type { CaseRun, ConformanceCase } from "../case.ts";
+import { Deviation, NotApplicable } from "../deviation.ts";
 import { expectError, expectResult, hasReason, readPeerError } from "../expect.ts";
-import { channel, expectSuccess, runTask, type Succeeded } from "../run-task.ts";
-import { expectSameTask } from "./accepted.ts";
+import { newSessionId } from "../peer.ts";
+import {
+  channel,
+  expectSuccess,
+  followTask,
+  markParams,
+  runToSuccess,
+  type Succeeded,
+  sendTask,
+  startTask,
+} from "../tasks.ts";
 
-const japanese = "関所を通る 🏯👩‍💻";
+const japanese = "関所を通る 🏯👩‍💻 終";
 const attachment = {
   id: "F0CONFORMANCE",
   name: "関所.txt",
@@ -23,129 +25,191 @@ const attachment = {
   size: 12,
   url: "https://files.sekisho.invalid/F0CONFORMANCE",
 };
+const answers = ["execute/answers"];
+const section = "`execute_task`";
 
 export const executeCases: readonly ConformanceCase[] = [
-  required(
-    "execute/answers",
-    "channel and text: a result with status success and response_text, and the id that was sent",
-    (run) => executePlain(run),
-  ),
-  required("execute/every-param", "every param that the Verification zone may send: success", (run) =>
-    executePlain(run, {
-      thread_ts: "1700000000.000100",
-      team_id: "T0CONFORMANCE",
-      user_id: "U0CONFORMANCE",
-      correlation_id: randomUUID(),
-      history: [{ role: "user", text: "Good morning", user_id: "U0CONFORMANCE", ts: "1700000000.000000" }],
-      session_id: `conformance-${randomUUID()}`,
-      timeout_ms: 120_000,
-      callback: true,
-    }),
-  ),
-  required(
-    "execute/attachments",
-    "attachments: anything but a refusal of the params, even where the file cannot be read",
-    async (run) => {
-      const answer = await runTask(run, { text: run.texts.plain, attachments: [attachment] });
-      if (readPeerError(answer) === undefined) expectResult(answer, "execute_task");
-      if (hasReason(answer, ["invalid_params", "invalid_request"])) throw new Deviation(answer.came);
-      return answer.came;
+  {
+    name: "execute/answers",
+    level: "required",
+    section: "`success`",
+    expects: "channel, text and session_id: a result with status success and response_text, and the id that was sent",
+    advice:
+      "Answer execute_task with { status: success, response_text }, or with accepted and the same by get_task later.",
+    check: async ({ tasks }) => (await tasks.plain()).last.came,
+  },
+  {
+    name: "execute/least-params",
+    level: "required",
+    section,
+    needs: answers,
+    expects: "channel and text alone: success",
+    advice: "Require no param but channel and text.",
+    async check(run) {
+      const [requestId, sessionId] = [randomUUID(), newSessionId()];
+      const params = { channel, text: run.peer.mark(run.texts.plain, sessionId) };
+      return expectSuccess(await followTask(run, await sendTask(run, { requestId, sessionId, params }))).last.came;
     },
-  ),
-  required("execute/unknown-params", "params that are not known: ignored, and success", (run) =>
-    executePlain(run, { x_unknown: { a: [1] }, urgency: "high" }),
-  ),
-  required("execute/unicode", "Japanese and emoji: success, and nothing misread in the answer", async (run) => {
-    const { result, came } = await expectSuccess(run, { text: `${run.texts.plain} ${japanese}` });
-    const misread = Buffer.from(japanese).toString("latin1").slice(0, 6);
-    if (/\ufffd/.test(result.response_text) || result.response_text.includes(misread)) throw new Deviation(came);
-    return came;
-  }),
-  required("execute/largest-request", "a body of exactly 256 KiB, padded by an unknown param: success", (run) => {
-    const id = randomUUID();
-    const params = { channel, text: run.texts.plain, x_padding: "" };
-    const bytes = Buffer.byteLength(JSON.stringify({ jsonrpc: "2.0", id, method: "execute_task", params }));
-    return executePlain(run, { x_padding: "x".repeat(maxRequestBytes - bytes) }, id);
-  }),
-  optional("execute/timeout-ms", "a slow task with a timeout_ms of one second: it ends as timeout", async (run) => {
-    const { texts, now } = run;
-    const sentAtMs = now();
-    const answer = await runTask(run, { text: texts.slow, timeout_ms: 1000 });
-    if (readPeerError(answer) === undefined) {
-      expectResult(answer, "execute_task");
-      // A shorter task may have ended in time: the last pause between two polls counts as well.
-      if (now() - sentAtMs < 4000) throw new NotApplicable(`the task "${texts.slow}" is too short for this case`);
-    }
-    return expectError(answer, ["timeout"]);
-  }),
+  },
+  {
+    name: "execute/every-param",
+    level: "required",
+    section,
+    needs: answers,
+    expects: "every param that the Verification zone may send: success",
+    advice: "Take every param of the table, also those that you do not use.",
+    check: (run) =>
+      plain(run, {
+        thread_ts: "1700000000.000100",
+        team_id: "T0CONFORMANCE",
+        user_id: "U0CONFORMANCE",
+        correlation_id: randomUUID(),
+        history: [{ role: "user", text: "Good morning", user_id: "U0CONFORMANCE", ts: "1700000000.000000" }],
+        session_id: "conformance-session-".padEnd(100, "Aa0_-"),
+        timeout_ms: 14_400_000,
+        callback: true,
+        bot_token: botToken,
+      }),
+  },
+  {
+    name: "execute/attachments",
+    level: "required",
+    section,
+    needs: answers,
+    expects: "attachments: anything but a refusal of the params, even where the file cannot be read",
+    advice:
+      "Take attachments with https addresses. Where a file cannot be read, answer without it, or with execution_failed.",
+    async check(run) {
+      const task = await startTask(run, { text: run.texts.plain, attachments: [attachment] });
+      const { last } = await followTask(run, task);
+      if (readPeerError(last) === undefined) expectResult(last, "execute_task");
+      if (hasReason(last, ["invalid_params", "invalid_request"])) throw new Deviation(last.came);
+      return last.came;
+    },
+  },
+  {
+    name: "execute/longest-lists",
+    level: "required",
+    section,
+    needs: answers,
+    expects: "20 attachments and 50 earlier messages: anything but a refusal of the params",
+    advice: "Take as many attachments and messages as the table allows.",
+    async check(run) {
+      const attachments = Array.from({ length: 20 }, (_, at) => ({ ...attachment, id: `F${at}CONFORMANCE` }));
+      const history = Array.from({ length: 50 }, (_, at) => ({
+        role: at % 2 === 0 ? "user" : "assistant",
+        text: "Good morning. ".repeat(50),
+      }));
+      const task = await startTask(run, { text: run.texts.plain, attachments, history });
+      const { last } = await followTask(run, task);
+      if (readPeerError(last) === undefined) expectResult(last, "execute_task");
+      if (hasReason(last, ["invalid_params", "invalid_request", "payload_too_large"])) throw new Deviation(last.came);
+      return last.came;
+    },
+  },
+  {
+    name: "execute/unknown-params",
+    level: "required",
+    section: "Envelope",
+    needs: answers,
+    expects: "params that are not known: ignored, and success",
+    advice: "Ignore unknown fields. A newer Verification zone may send more than you know.",
+    check: (run) => plain(run, { x_unknown: { a: [1] }, urgency: "high" }),
+  },
+  {
+    name: "execute/unicode",
+    level: "required",
+    section: "Transport",
+    needs: answers,
+    expects: "Japanese and emoji: success, and nothing misread in the answer",
+    advice: "Read and write UTF-8, without a step through another character set.",
+    check: (run) => checkText(run, `${run.texts.plain} ${japanese}`),
+  },
+  {
+    name: "execute/special-characters",
+    level: "required",
+    section: "Transport",
+    needs: answers,
+    expects: "line ends, quotes, markup, tabs and right-to-left text: success, and nothing changed in the answer",
+    advice: "Treat the text as a JSON string and nothing else: no HTML escapes, no trimming, no shell, no SQL.",
+    check: (run) => checkText(run, `${run.texts.plain} \t"a" 'b' <b>&amp;</b> \\n {{7*7}} $HOME '; -- שלום\r\n\n  end`),
+  },
+  {
+    name: "execute/long-text",
+    level: "required",
+    section,
+    needs: answers,
+    expects: "a text of 40,000 characters: success, and not cut short in the answer",
+    advice: "Take texts of up to 40,000 characters, whole.",
+    check: (run) => checkText(run, `${run.texts.plain} `.padEnd(maxTextLength - 19, "0123456789 ")),
+  },
+  {
+    name: "execute/largest-request",
+    level: "required",
+    section: "Bounds",
+    needs: answers,
+    expects: "a body of exactly 256 KiB, padded by an unknown param: success",
+    advice: "Allow request bodies of 256 KiB. Many frameworks stop at 64 or 100 KiB by default.",
+    async check(run) {
+      const [requestId, sessionId] = [randomUUID(), newSessionId()];
+      const params = { ...markParams(run.peer, { text: run.texts.plain }, sessionId), x_padding: "" };
+      const request = { jsonrpc: "2.0", id: requestId, method: "execute_task", params };
+      const padding = "x".repeat(maxRequestBytes - Buffer.byteLength(JSON.stringify(request)));
+      const task = await sendTask(run, { requestId, sessionId, params: { ...params, x_padding: padding } });
+      return expectSuccess(await followTask(run, task)).last.came;
+    },
+  },
+  {
+    name: "execute/timeout-ms",
+    level: "strict",
+    section,
+    needs: answers,
+    expects: "a slow task with a timeout_ms of 50 ms: it ends as timeout",
+    advice: "Count timeout_ms from the receipt, stop the agent then, and answer with timeout (-32001).",
+    async check(run) {
+      const sentAtMs = run.now();
+      const task = await followTask(run, await startTask(run, { text: run.texts.slow, timeout_ms: 50 }));
+      if (readPeerError(task.last) === undefined) {
+        const tookMs = run.now() - sentAtMs;
+        expectResult(task.last, "execute_task");
+        if (tookMs < 1000) throw new NotApplicable(`the task "${run.texts.slow}" is too short for this case`);
+      }
+      return expectError(task.last, ["timeout"]);
+    },
+  },
 ];
 
-async function executePlain(run: CaseRun, more: Readonly<Record<string, unknown>> = {}, id?: string): Promise<string> {
-  return (await expectSuccess(run, { text: run.texts.plain, ...more }, id)).came;
+/** No endpoint may say it back. */
+export const botToken = "xoxb-0-conformance-0123456789abcdef";
+
+async function plain(run: CaseRun, more: Readonly<Record<string, unknown>>): Promise<string> {
+  return (await runToSuccess(run, { text: run.texts.plain, ...more })).last.came;
 }
 
-export const idempotencyCases: readonly ConformanceCase[] = [
-  ifIdempotent(
-    "idempotency/same-outcome",
-    "the same id and content again: the stored outcome, word for word",
-    async (run) => {
-      const id = randomUUID();
-      const params = { text: run.texts.plain };
-      const first = await expectSuccess(run, params, id);
-      return expectSame(first, await expectSuccess(run, params, id));
-    },
-  ),
-  ifIdempotent(
-    "idempotency/changing-params",
-    "the same id with another history and time left: still the same task",
-    async (run) => {
-      const id = randomUUID();
-      const text = run.texts.plain;
-      const first = await expectSuccess(run, { text, timeout_ms: 60_000 }, id);
-      const history = [{ role: "user", text: "Good morning" }];
-      return expectSame(first, await expectSuccess(run, { text, timeout_ms: 50_000, history }, id));
-    },
-  ),
-  ifIdempotent(
-    "idempotency/other-content",
-    "the same id with another text: already_exists, error -32068",
-    async (run) => {
-      const id = randomUUID();
-      await expectSuccess(run, { text: run.texts.plain }, id);
-      const params = { channel, text: `${run.texts.plain} Another text.` };
-      return expectError(await run.peer.call({ method: "execute_task", params, id }), ["already_exists"]);
-    },
-  ),
-  ifIdempotent(
-    "idempotency/at-the-same-time",
-    "the same request twice at the same time: one task, one outcome",
-    async (run) => {
-      const id = randomUUID();
-      const send = () => expectSuccess(run, { text: run.texts.plain }, id);
-      const [first, second] = await Promise.all([send(), send()]);
-      return expectSame(first, second);
-    },
-  ),
-  ifIdempotent(
-    "idempotency/not-run-again",
-    "an accepted task sent again: accepted with the same task_id, or its result",
-    async ({ peer, slowTasks }) => {
-      const { requestId: id, params, result } = await slowTasks.awaited();
-      return expectSameTask(await peer.call({ method: "execute_task", params, id }), result.task_id);
-    },
-  ),
-  ifIdempotent(
-    "idempotency/refusals-are-not-stored",
-    "an id whose params were refused, then with good ones: success",
-    async (run) => {
-      const id = randomUUID();
-      expectError(await runTask(run, {}, id), ["invalid_params"]);
-      return executePlain(run, {}, id);
-    },
-  ),
-];
+/** An agent that repeats its texts word for word shows whether they came through. */
+async function checkText(run: CaseRun, text: string): Promise<string> {
+  const task = await runToSuccess(run, { text });
+  const { came } = task.last;
+  const problem = findHarm(String(task.params.text), task.result.response_text);
+  if (problem !== undefined) throw new Deviation(`${came}; ${problem}`);
+  if (!(await repeatsTexts(run)) || isRepeated(task)) return came;
+  throw new Deviation(`${came}; the agent repeats other texts word for word, but not this one`);
+}
 
-function expectSame(first: Succeeded, second: Succeeded): string {
-  if (isDeepStrictEqual(first.result, second.result)) return second.came;
-  throw new Deviation(`first ${first.came}; then ${second.came}`);
+async function repeatsTexts({ tasks }: CaseRun): Promise<boolean> {
+  return (await Promise.all([tasks.plain(), tasks.plainAgain()])).every(isRepeated);
+}
+
+function isRepeated({ params, result }: Succeeded): boolean {
+  return result.response_text.includes(String(params.text));
+}
+
+/** What a wrong character set or a wrong escape makes of a text. */
+function findHarm(sent: string, received: string): string | undefined {
+  const misread = Buffer.from(japanese).toString("latin1").slice(0, 6);
+  if (received.includes("\ufffd") || received.includes(misread)) return "characters were misread";
+  const withoutOthers = (text: string) => text.replace(/[^\x20-\x7e]/gu, "");
+  const questionMarks = sent.replace(/[\u0080-\u{10ffff}]/gu, "?");
+  const isLost = sent !== questionMarks && (received.includes(questionMarks) || received.includes(withoutOthers(sent)));
+  return isLost ? "characters were lost" : undefined;
 }

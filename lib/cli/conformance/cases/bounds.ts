@@ -1,0 +1,152 @@
+/** Cases of the values in results: times, addresses and sizes that the Verification zone can work with, and no empty answers. */
+
+import { isIP } from "node:net";
+import { maxResultBytes } from "../../../../contracts/limits.ts";
+import { isLoopbackHost } from "../../../../contracts/loopback.ts";
+import { artifactSchema } from "../../../../contracts/methods.ts";
+import { isPublicAddress } from "../../../../lambdas/shared/public-fetch/reach.ts";
+import type { CaseRun, ConformanceCase } from "../case.ts";
+import { Deviation, NotApplicable } from "../deviation.ts";
+import type { Observation } from "../peer.ts";
+import { isWithin, maxPollAfterMs } from "./sums.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: results may have any shape, and each judge looks at one member
+type Result = any;
+type Judge = (result: Result, observation: Observation, run: CaseRun) => string | undefined;
+
+function bound(
+  name: string,
+  statuses: readonly string[],
+  { section, expects, advice, judge }: Pick<ConformanceCase, "section" | "expects" | "advice"> & { judge: Judge },
+): ConformanceCase {
+  return {
+    name: `bounds/${name}`,
+    level: "required",
+    section,
+    expects,
+    advice,
+    sumsUp: true,
+    async check(run) {
+      const found = run.observations.flatMap((observation) => {
+        const { response } = observation.answer;
+        const result: Result = response !== undefined && "result" in response ? response.result : undefined;
+        return statuses.includes(result?.status) ? [{ observation, result }] : [];
+      });
+      if (found.length === 0) throw new NotApplicable(`no result with the status ${statuses.join(" or ")} came`);
+      for (const { observation, result } of found) {
+        const problem = judge(result, observation, run);
+        if (problem === undefined) continue;
+        run.step(`${observation.caseName}, ${observation.method}`);
+        throw new Deviation(`${observation.answer.came}; ${problem}`);
+      }
+      return `${found.length} results, none of which breaks this`;
+    },
+  };
+}
+
+const minuteMs = 60_000;
+const yearMs = 366 * 24 * 3600_000;
+
+/** Compared with the endpoint's own clock where it sends one, because clocks differ by minutes. */
+function judgeExpiry(value: unknown, { answer }: Observation, leastMs: number): string | undefined {
+  if (value === undefined) return undefined;
+  const atMs = Date.parse(String(value));
+  const nowMs = Date.parse(answer.headers?.date ?? "");
+  if (Number.isNaN(atMs)) return "expires_at is no time";
+  // Without its clock, five minutes of difference are allowed.
+  const leftMs = Number.isNaN(nowMs) ? atMs - Date.now() + 5 * minuteMs : atMs - nowMs + 1000;
+  if (leftMs < leastMs) return `expires_at is less than ${leastMs / 1000} s ahead`;
+  return leftMs > yearMs + 5 * minuteMs ? "expires_at is more than a year ahead" : undefined;
+}
+
+export const boundCases: readonly ConformanceCase[] = [
+  bound("poll-after", ["accepted"], {
+    section: "`accepted`",
+    expects: "poll_after_ms: an integer from 0 to 15 minutes",
+    advice: "Say in milliseconds how long to wait until the next poll, or leave it out.",
+    judge: ({ poll_after_ms: ms }) =>
+      ms === undefined || isWithin(ms, { least: 0, most: maxPollAfterMs }) ? undefined : `poll_after_ms is ${ms}`,
+  }),
+  bound("expires-at", ["accepted"], {
+    section: "`accepted`",
+    expects: "expires_at of a task: at least a minute and its poll_after_ms ahead, and at most a year",
+    advice: "Keep tasks for hours after their end, and say until when. The Verification zone may poll minutes later.",
+    judge: ({ expires_at, poll_after_ms: ms }, seen) =>
+      judgeExpiry(expires_at, seen, Math.max(minuteMs, Number(ms ?? 0) || 0)),
+  }),
+  bound("question-expires-at", ["input_required"], {
+    section: "`input_required`",
+    expects: "expires_at of a question: at least a minute ahead, and at most a year",
+    advice: "Give people time to answer. Without expires_at the destination's settings count.",
+    judge: ({ expires_at }, seen) => judgeExpiry(expires_at, seen, minuteMs),
+  }),
+  bound("empty-answer", ["success"], {
+    section: "`success`",
+    expects: "response_text: not blank, unless there are artifacts",
+    advice: "Answer with a text, or with an error that says that there is none.",
+    judge({ response_text: text, artifacts }) {
+      const hasFiles = Array.isArray(artifacts) && artifacts.length > 0;
+      const isBlank = typeof text === "string" && text.replace(/[\s\p{Cf}\p{Cc}]/gu, "") === "";
+      return isBlank && !hasFiles ? "response_text is blank" : undefined;
+    },
+  }),
+  bound("result-size", ["success"], {
+    section: "Bounds",
+    expects: "response_text and inline artifacts: together at most 256 KiB, and at most 100 artifacts",
+    advice: "Send larger files by url, and end a task with more text as payload_too_large.",
+    judge({ response_text: text, artifacts = [] }) {
+      const files = Array.isArray(artifacts) ? artifacts : [];
+      const inline = files.flatMap((file) => [file?.text, file?.base64, file?.data]);
+      const bytes = [text, ...inline].reduce((sum, part) => sum + sizeOf(part), 0);
+      if (bytes > maxResultBytes) return `the result has ${bytes} bytes`;
+      return files.length > 100 ? `there are ${files.length} artifacts` : undefined;
+    },
+  }),
+  bound("artifacts", ["success"], {
+    section: "`success`",
+    expects: "each artifact: one of text, base64, data and url; a url is public https without credentials",
+    advice: "Give each file one content. Files by url need https, and no user name or password in it.",
+    judge({ artifacts = [] }, _seen, { peer }) {
+      const problems = (Array.isArray(artifacts) ? artifacts : []).map((one) => judgeArtifact(one, peer.isLocal));
+      return problems.find((problem) => problem !== undefined);
+    },
+  }),
+  bound("usage", ["success"], {
+    section: "`success`",
+    expects: "usage: input_tokens, output_tokens and total_tokens are integers from 0 on",
+    advice: "Count tokens as integers, or leave usage out.",
+    judge({ usage }) {
+      const counts = ["input_tokens", "output_tokens", "total_tokens"].map((name) => usage?.[name]);
+      const isCount = (value: unknown) => value === undefined || isWithin(value, { least: 0, most: 1e15 });
+      return counts.every(isCount) ? undefined : "a count of usage is no integer from 0 on";
+    },
+  }),
+  bound("lists", ["input_required"], {
+    section: "Bounds",
+    expects: "options of a question: at most 100",
+    advice: "Offer fewer options, or ask for a text.",
+    judge: ({ options }) =>
+      Array.isArray(options) && options.length > 100 ? `there are ${options.length} options` : undefined,
+  }),
+];
+
+function sizeOf(part: unknown): number {
+  if (part === undefined) return 0;
+  return Buffer.byteLength(typeof part === "string" ? part : JSON.stringify(part));
+}
+
+function judgeArtifact(artifact: unknown, isLocal: boolean): string | undefined {
+  if (!artifactSchema.safeParse(artifact).success) return "an artifact does not fit its schema";
+  const { text, base64, data, url } = Object(artifact);
+  const contents = [text, base64, data, url].filter((one) => one !== undefined);
+  if (contents.length !== 1) return `an artifact has ${contents.length} contents`;
+  if (url === undefined) return undefined;
+  const parsed = URL.parse(String(url));
+  if (parsed === null) return "an artifact's url is none";
+  if (parsed.username !== "" || parsed.password !== "") return "an artifact's url holds credentials";
+  const isLoopback = isLoopbackHost(parsed.hostname);
+  const address = parsed.hostname.replace(/^\[|\]$/g, "");
+  if (!isLoopback && isIP(address) !== 0 && !isPublicAddress(address)) return "an artifact's url is not public";
+  if (parsed.protocol === "https:" && (!isLoopback || isLocal)) return undefined;
+  return isLocal && isLoopback && parsed.protocol === "http:" ? undefined : "an artifact's url is not public https";
+}

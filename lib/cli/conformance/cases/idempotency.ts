@@ -1,0 +1,228 @@
+/** Cases of repeated requests: the same request id is one task, which runs once. */
+import { randomUUID } from "node:crypto";
+import type { CaseRun, ConformanceCase } from "../case.ts";
+import { Deviation, NotApplicable } from "../deviation.ts";
+import { comparable, eachStep, expectError, expectResult } from "../expect.ts";
+import { newSessionId, type PeerAnswer } from "../peer.ts";
+import {
+  channel,
+  expectSuccess,
+  followTask,
+  markParams,
+  type SentTask,
+  type Succeeded,
+  sendTask,
+  startTask,
+} from "../tasks.ts";
+import { expectSameTask } from "./accepted.ts";
+
+const common = { level: "idempotent", section: "`execute_task`", needs: ["execute/answers"] } as const;
+const storeAdvice =
+  "Store each task under the caller and the request id before the agent starts, and answer a repetition from the store.";
+const contentAdvice =
+  "Compare channel, text, thread_ts, user_id and the ids of the attachments with what is stored, and nothing else.";
+
+export const idempotencyCases: readonly ConformanceCase[] = [
+  {
+    name: "idempotency/same-outcome",
+    ...common,
+    expects: "the same id and content again: the stored outcome, word for word",
+    advice: storeAdvice,
+    async check(run) {
+      const first = await run.tasks.plain();
+      return expectSameOutcome(first, await repeat(run, first));
+    },
+  },
+  {
+    name: "idempotency/changing-params",
+    ...common,
+    expects: "the same id with another history, time left, session and addresses of files: still the same task",
+    advice: contentAdvice,
+    async check(run) {
+      const file = (signature: string) => ({ ...sampleFile, url: `${sampleFile.url}?signature=${signature}` });
+      const params = { text: run.texts.plain, timeout_ms: 60_000, attachments: [file("a")] };
+      const first = expectSuccess(await followTask(run, await startTask(run, params)));
+      const history = [{ role: "user", text: "Good morning" }];
+      const changed = { timeout_ms: 50_000, history, session_id: run.peer.sessionId, attachments: [file("b")] };
+      return expectSameOutcome(first, await repeat(run, { ...first, params: { ...first.params, ...changed } }));
+    },
+  },
+  {
+    name: "idempotency/other-content",
+    ...common,
+    expects: "the same id with another text, channel, thread, person or file: already_exists, error -32068",
+    advice: contentAdvice,
+    async check(run) {
+      const first = await run.tasks.plainAgain();
+      const others = [
+        ["another text", { text: `${first.params.text} Another text.` }] as const,
+        ["another channel", { channel: "C1CONFORMANCE" }] as const,
+        ["another thread", { thread_ts: "1700000000.000900" }] as const,
+        ["another person", { user_id: "U1CONFORMANCE" }] as const,
+        ["another file", { attachments: [sampleFile] }] as const,
+      ];
+      return eachStep<object>(run, others, async (over) => {
+        const again = await sendTask(run, { ...first, params: { ...first.params, ...over } });
+        return expectError(again.answer, ["already_exists"]);
+      });
+    },
+  },
+  {
+    name: "idempotency/at-the-same-time",
+    ...common,
+    expects: "the same request three times at the same time: one task, one outcome",
+    advice: "Create the task by one conditional write, so that of two at the same time one wins.",
+    async check(run) {
+      const started = await start(run, { text: run.texts.plain });
+      const all = await Promise.all([1, 2, 3].map(async () => followTask(run, await sendTask(run, started))));
+      const [first, ...others] = all.map(expectSuccess);
+      if (first === undefined) throw new Error("There is no first task.");
+      return others.map((other) => expectSameOutcome(first, other)).join("; ");
+    },
+  },
+  {
+    name: "idempotency/not-run-again",
+    ...common,
+    needs: ["accepted/by-task-id"],
+    expects: "an accepted task sent again: accepted with the same task_id, or its result",
+    advice: storeAdvice,
+    async check(run) {
+      const { taskId, ...task } = await run.tasks.accepted();
+      return expectSameTask((await sendTask(run, task)).answer, taskId);
+    },
+  },
+  {
+    name: "idempotency/accepted-twice",
+    ...common,
+    needs: ["accepted/by-task-id"],
+    expects: "a slow task sent twice at the same time: accepted with the same task_id, or one result",
+    advice: "Create the task by one conditional write, so that of two at the same time one wins.",
+    async check(run) {
+      const started = await start(run, { text: run.texts.slow });
+      const [one, other] = await Promise.all([sendTask(run, started), sendTask(run, started)]);
+      const [first, second] = [expectResult(one.answer, "execute_task"), expectResult(other.answer, "execute_task")];
+      if ("task_id" in first) {
+        const params = { task_id: first.task_id };
+        await run.peer.call({ method: "cancel_task", params, sessionId: started.sessionId });
+      }
+      const isSame = "task_id" in first && "task_id" in second && first.task_id === second.task_id;
+      const isOver = first.status === "success" || second.status === "success";
+      if (isSame || isOver) return other.answer.came;
+      throw new Deviation(`first ${one.answer.came}; then ${other.answer.came}`);
+    },
+  },
+  {
+    name: "idempotency/asking",
+    ...common,
+    needs: ["question/read-again"],
+    expects: "the request of a task that asks, sent again: the same task_id and the same question",
+    advice: storeAdvice,
+    async check(run) {
+      const { taskId, question, ...task } = await run.tasks.askingAgain();
+      const { answer } = await sendTask(run, task);
+      const again = expectResult(answer, "execute_task");
+      const isSame =
+        again.status === "input_required" && again.task_id === taskId && again.question_id === question.question_id;
+      if (!isSame) throw new Deviation(answer.came);
+      return answer.came;
+    },
+  },
+  {
+    name: "idempotency/files-read-once",
+    ...common,
+    expects:
+      "a task with a file, sent twice at the same time and once after its end: the file is read as often as by one task",
+    advice: storeAdvice,
+    async check(run) {
+      const { files } = run;
+      if (files === undefined) throw new NotApplicable("the endpoint cannot read files of this machine");
+      const usual = await countReads(run, 1);
+      if (usual === 0) throw new NotApplicable(`the agent read no file at "${run.texts.file}" (--file-text)`);
+      run.step("the same request again");
+      const reads = await countReads(run, 3);
+      if (reads > usual)
+        throw new Deviation(`one task reads a file ${usual} times; three requests read it ${reads} times`);
+      return `the file was read ${reads} times`;
+    },
+  },
+  {
+    name: "idempotency/canceled",
+    ...common,
+    needs: ["cancel/then-read"],
+    expects: "a canceled task sent again: canceled, error -32076",
+    advice: "A repetition gets the stored outcome, also where that is canceled.",
+    async check(run) {
+      const { taskId: _taskId, ...task } = await run.tasks.toCancel();
+      return expectError((await sendTask(run, task)).answer, ["canceled"]);
+    },
+  },
+  {
+    name: "idempotency/failed",
+    ...common,
+    needs: ["failure/error"],
+    expects: "a failed task sent again: the same error",
+    advice: "A repetition gets the stored outcome, also where that is a failure.",
+    async check(run) {
+      const first = await run.tasks.failed();
+      return expectSameError(first.last, (await repeat(run, first)).last);
+    },
+  },
+  {
+    name: "idempotency/refusals-are-not-stored",
+    ...common,
+    expects: "an id whose params were refused, then with good ones: success",
+    advice: "Store nothing before the params are checked.",
+    async check(run) {
+      const [requestId, sessionId] = [randomUUID(), newSessionId()];
+      const refused = await sendTask(run, { requestId, sessionId, params: { channel } });
+      expectError(refused.answer, ["invalid_params"]);
+      const params = markParams(run.peer, { text: run.texts.plain }, sessionId);
+      return expectSuccess(await followTask(run, await sendTask(run, { requestId, sessionId, params }))).last.came;
+    },
+  },
+];
+
+const sampleFile = {
+  id: "F1CONFORMANCE",
+  name: "a.txt",
+  mimetype: "text/plain",
+  size: 12,
+  url: "https://files.sekisho.invalid/F1CONFORMANCE",
+};
+
+/** A task that is not sent yet. */
+async function start({ peer }: CaseRun, params: Readonly<Record<string, unknown>> & { text: string }) {
+  const sessionId = newSessionId();
+  return { requestId: randomUUID(), sessionId, params: markParams(peer, params, sessionId) };
+}
+
+export async function repeat(run: CaseRun, { requestId, sessionId, params }: SentTask) {
+  return followTask(run, await sendTask(run, { requestId, sessionId, params }));
+}
+
+/** Sends one request so many times, all but the last of them at the same time, and counts the reads of its file. */
+async function countReads(run: CaseRun, times: number): Promise<number> {
+  const { files, texts } = run;
+  const key = `F${randomUUID().replaceAll("-", "").toUpperCase().slice(0, 16)}`;
+  const task = await start(run, { text: texts.file, attachments: [files?.create(key)] });
+  const send = async () => followTask(run, await sendTask(run, task));
+  await Promise.all(Array.from({ length: Math.max(times - 1, 1) }, send));
+  if (times > 1) await send();
+  return files?.count(key) ?? 0;
+}
+
+export function expectSameOutcome(first: Succeeded, again: { last: PeerAnswer }): string {
+  const second = expectResult(again.last, "execute_task");
+  if (comparable(first.result) === comparable(second)) return again.last.came;
+  throw new Deviation(`first ${first.last.came}; then ${again.last.came}`);
+}
+
+/** Failures are the same if their numbers are, or where both are results with the status `error`. */
+export function expectSameError(first: PeerAnswer, again: PeerAnswer): string {
+  const [one, other] = [first, again].map(({ response }) => {
+    if (response === undefined) return undefined;
+    return "error" in response ? response.error.code : `status ${Object(response.result).status}`;
+  });
+  if (other !== undefined && one === other) return again.came;
+  throw new Deviation(`first ${first.came}; then ${again.came}`);
+}

@@ -1,0 +1,335 @@
+/** Cases of tasks that are not known, of tasks that ask, and of agents that fail. */
+import { randomUUID } from "node:crypto";
+import type { CaseRun, ConformanceCase } from "../case.ts";
+import { Deviation, NotApplicable } from "../deviation.ts";
+import {
+  comparable,
+  eachStep,
+  expectError,
+  expectResult,
+  hasReason,
+  readPeerError,
+  skipWithoutMethod,
+} from "../expect.ts";
+import type { PeerAnswer } from "../peer.ts";
+import { type AskingTask, followTask } from "../tasks.ts";
+
+const unknownAdvice = "Answer with task_not_found (-32061), or with method_not_found where you have no such method.";
+
+/** Ids as attackers send them. The last one is as long as an id may be. */
+const unknownIds = [randomUUID(), "../../etc/passwd", "' OR '1'='1", "__proto__", "関所", "x".repeat(256)];
+
+export const unknownTaskCases: readonly ConformanceCase[] = [
+  ["get", {}] as const,
+  ["cancel", {}] as const,
+  ["answer", { text: "yes" }] as const,
+].map(([verb, params]): ConformanceCase => {
+  const method = `${verb}_task`;
+  return {
+    name: `tasks/unknown-${verb}`,
+    level: "required",
+    section: `\`${method}\``,
+    expects: `${method} of tasks that are not known: task_not_found, error -32061; or -32601 where there is no such method`,
+    advice: unknownAdvice,
+    check(run) {
+      const keys: object[] = unknownIds.map((id) => ({ task_id: id }));
+      keys.push({ task_id: randomUUID(), x_unknown: { a: [1] } });
+      if (verb !== "answer") keys.push({ request_id: randomUUID() });
+      const steps = keys.map(
+        (key) => [`${method} ${JSON.stringify(key).slice(0, 60)}`, { ...params, ...key }] as const,
+      );
+      return eachStep(run, steps, async (all) =>
+        expectError(await run.peer.call({ method, params: all }), ["task_not_found", "method_not_found"]),
+      );
+    },
+  };
+});
+
+const section = "`answer_task`";
+
+export const questionCases: readonly ConformanceCase[] = [
+  {
+    name: "question/asks",
+    level: "required",
+    section: "`input_required`",
+    expects: "a text at which the agent asks: input_required with task_id and prompt; options with ids of their own",
+    advice: "Give each question a prompt that is not blank, and each option another id and a label.",
+    async check({ tasks }) {
+      const { question, last } = await tasks.asking();
+      const { prompt, options = [] } = question;
+      const ids = options.map(({ id }) => id);
+      const fits = ({ id, label }: (typeof options)[number]) =>
+        id.length >= 1 && id.length <= 128 && label.trim() !== "";
+      const isWhole = prompt.trim() !== "" && options.every(fits);
+      if (!isWhole || new Set(ids).size < ids.length) throw new Deviation(last.came);
+      return last.came;
+    },
+  },
+  {
+    name: "question/read-again",
+    level: "required",
+    section: "`input_required`",
+    needs: ["question/asks"],
+    expects:
+      "get_task of a task that asks, twice: the same question with the same options, and the same question_id where there is one",
+    advice: "Store the question with its id, and show it at every read until it is answered.",
+    async check(run) {
+      const { taskId, question, sessionId } = await run.tasks.asking();
+      const steps = [["first", 1] as const, ["second", 2] as const];
+      return eachStep(run, steps, async () => {
+        const answer = await run.peer.call({ method: "get_task", params: { task_id: taskId }, sessionId });
+        const again = expectResult(answer, "get_task");
+        const isSame =
+          again.status === "input_required" &&
+          again.task_id === taskId &&
+          again.prompt === question.prompt &&
+          comparable(again.options) === comparable(question.options) &&
+          again.question_id === question.question_id;
+        if (!isSame) throw new Deviation(answer.came);
+        return answer.came;
+      });
+    },
+  },
+  {
+    name: "question/bad-answers",
+    level: "required",
+    section,
+    needs: ["question/read-again"],
+    expects: "an answer without option and text, and an option that was not offered: invalid_params, error -32602",
+    advice: "Check option_id against the options of the open question, and refuse an answer that says nothing.",
+    async check(run) {
+      const task = await run.tasks.asking();
+      run.step("an answer without option and text");
+      const came = expectError(await reply(run, task, {}), ["invalid_params"]);
+      if ((task.question.options ?? []).length === 0) return came;
+      run.step("an option that was not offered");
+      return expectError(await reply(run, task, { option_id: "not-offered" }), ["invalid_params"]);
+    },
+  },
+  {
+    name: "question/another-question",
+    level: "required",
+    section,
+    needs: ["question/bad-answers"],
+    expects: "an answer to another question_id: invalid_state, error -32063, and the question stays open",
+    advice: "Compare question_id with that of the open question. A late answer must not answer the next question.",
+    async check(run) {
+      const task = await run.tasks.asking();
+      const { question_id } = task.question;
+      // An endpoint need not name its questions.
+      if (question_id === undefined) throw new NotApplicable(`the question has no question_id: ${task.last.came}`);
+      const others = { ...task, question: { ...task.question, question_id: randomUUID() } };
+      run.step("an answer to another question");
+      expectError(await reply(run, others), ["invalid_state"]);
+      run.step("get_task");
+      const answer = await readTask(run, task);
+      const still = expectResult(answer, "get_task");
+      if (still.status !== "input_required" || still.question_id !== question_id) throw new Deviation(answer.came);
+      return answer.came;
+    },
+  },
+  {
+    name: "question/answer",
+    level: "required",
+    section,
+    needs: ["question/bad-answers"],
+    // That case needs the question open.
+    after: ["question/another-question"],
+    expects: "answer_task, and the same answer again under another id: the same result",
+    advice: "Take the first answer. A person may click twice, so the same answer again gets the same result.",
+    async check(run) {
+      const task = await run.tasks.asking();
+      run.step("the answer");
+      const first = await reply(run, task, undefined, answerIdOf(task));
+      skipWithoutMethod(first, "answer_task");
+      return expectSameResult(first, await stepReply(run, "the same answer under another id", task));
+    },
+  },
+  {
+    name: "question/repeated-answer",
+    level: "required",
+    section,
+    needs: ["question/answer"],
+    expects: "the same answer_task with the same id again: the same result",
+    advice: "Store the id of the answer. The Verification zone repeats a send whose outcome it does not know.",
+    async check(run) {
+      const task = await run.tasks.asking();
+      const first = await reply(run, task, undefined, answerIdOf(task));
+      run.step("once more");
+      return expectSameResult(first, await reply(run, task, undefined, answerIdOf(task)));
+    },
+  },
+  {
+    name: "question/goes-on",
+    level: "required",
+    section: "Task states",
+    needs: ["question/answer"],
+    expects: "a task whose question was answered, polled: it ends, or asks another question",
+    advice: "Give the answer to the agent, and let the task go on.",
+    async check(run) {
+      const { question, ...task } = await run.tasks.asking();
+      run.step("get_task");
+      const { taskId, sessionId } = task;
+      const answer = await run.peer.call({ method: "get_task", params: { task_id: taskId }, sessionId });
+      const { last } = await followTask(run, { ...task, answer });
+      if (readPeerError(last) !== undefined) {
+        if (hasReason(last, ["task_not_found", "method_not_found", "internal"])) throw new Deviation(last.came);
+        return last.came;
+      }
+      const result = expectResult(last, "get_task");
+      const { question_id } = question;
+      const isSame =
+        result.status === "input_required" && question_id !== undefined && result.question_id === question_id;
+      if (isSame) throw new Deviation(`${last.came}; it was answered before`);
+      return last.came;
+    },
+  },
+  {
+    name: "question/free-text",
+    level: "required",
+    section,
+    needs: ["question/asks"],
+    // Those cases probe the question while it is open.
+    after: ["authentication/own-tasks", "isolation/another-caller-answers"],
+    expects: "an answer in words, whether or not there are options: a result as of get_task",
+    advice: "Take text beside option_id. A person may reply in the thread instead of pressing a button.",
+    async check(run) {
+      const task = await run.tasks.askingForText();
+      const answer = await reply(run, task, { text: run.peer.mark("yes", task.sessionId), user_id: "U0CONFORMANCE" });
+      skipWithoutMethod(answer, "answer_task");
+      const { last } = await followTask(run, { ...task, answer });
+      if (readPeerError(answer) === undefined) return last.came;
+      throw new Deviation(answer.came);
+    },
+  },
+  {
+    name: "question/other-answer",
+    level: "required",
+    section,
+    needs: ["question/answer"],
+    expects: "another answer to a question that was answered: invalid_state, error -32063",
+    advice: "The first answer counts. Refuse every other answer to the same question.",
+    async check(run) {
+      const task = await run.tasks.asking();
+      const answer = await reply(run, task, { text: "something else altogether" });
+      return expectError(answer, ["invalid_state"]);
+    },
+  },
+  {
+    name: "question/id-used-before",
+    level: "strict",
+    section,
+    needs: ["question/answer"],
+    expects: "another answer under an id that was used before: already_exists, error -32068",
+    advice: "Compare the content of an answer with what is stored under its id.",
+    async check(run) {
+      const task = await run.tasks.asking();
+      const other = { text: "something else under the same id" };
+      return expectError(await reply(run, task, other, answerIdOf(task)), ["already_exists"]);
+    },
+  },
+  {
+    name: "question/canceled",
+    level: "required",
+    section: "`cancel_task`",
+    needs: ["question/asks"],
+    // That case needs the question open.
+    after: ["idempotency/asking"],
+    expects: "cancel_task of a task that asks: canceled; an answer after that: invalid_state or canceled",
+    advice: "A question can be canceled. Nobody can answer it after that.",
+    async check(run) {
+      const task = await run.tasks.askingAgain();
+      run.step("cancel_task");
+      const params = { task_id: task.taskId };
+      const canceled = await run.peer.call({ method: "cancel_task", params, sessionId: task.sessionId });
+      skipWithoutMethod(canceled, "cancel_task");
+      if (expectResult(canceled, "cancel_task").task_id !== task.taskId) throw new Deviation(canceled.came);
+      run.step("answer_task after that");
+      return expectError(await reply(run, task), ["invalid_state", "canceled"]);
+    },
+  },
+];
+
+const answerIds = new WeakMap<object, string>();
+
+/** The id under which the task's question is answered. */
+export function answerIdOf({ question }: AskingTask): string {
+  const id = answerIds.get(question) ?? randomUUID();
+  answerIds.set(question, id);
+  return id;
+}
+
+/** Chooses the first option, or answers yes. */
+export function reply({ peer }: CaseRun, { taskId, sessionId, question }: AskingTask, given?: object, id?: string) {
+  const { question_id, options: [option] = [] } = question;
+  const usual = option === undefined ? { text: "yes" } : { option_id: option.id };
+  const params = { task_id: taskId, ...(given ?? usual), ...(question_id !== undefined && { question_id }) };
+  return peer.call({ method: "answer_task", params, sessionId, ...(id !== undefined && { id }) });
+}
+
+function stepReply(run: CaseRun, what: string, task: AskingTask): Promise<PeerAnswer> {
+  run.step(what);
+  return reply(run, task);
+}
+
+function readTask({ peer }: CaseRun, { taskId, sessionId }: AskingTask): Promise<PeerAnswer> {
+  return peer.call({ method: "get_task", params: { task_id: taskId }, sessionId });
+}
+
+/** An accepted task may have gone on in between. */
+function expectSameResult(first: PeerAnswer, second: PeerAnswer): string {
+  const [one, other] = [expectResult(first, "answer_task"), expectResult(second, "answer_task")];
+  const isSame =
+    one.status === "accepted"
+      ? other.status === "success" || other.task_id === one.task_id
+      : comparable(one) === comparable(other);
+  if (!isSame) throw new Deviation(`first ${first.came}; then ${second.came}`);
+  return second.came;
+}
+
+/** How an agent may fail by itself. */
+const failures = ["execution_failed", "budget_exceeded", "plan_error", "payload_too_large"] as const;
+
+export const failureCases: readonly ConformanceCase[] = [
+  {
+    name: "failure/error",
+    level: "required",
+    section: "Errors",
+    expects: "an agent that fails: a JSON-RPC error such as -32064, or a result whose status is error",
+    advice: "Catch what the agent throws, and answer with execution_failed (-32064).",
+    async check({ tasks, texts }) {
+      const { last } = await tasks.failed();
+      const { response, came, id } = last;
+      if (response === undefined) throw new Deviation(came);
+      if (response.id !== id) throw new Deviation(`${came}; its id is not the one that was sent`);
+      if ("error" in response || Object(response.result).status === "error") return came;
+      const { status } = expectResult(last, "execute_task");
+      throw new NotApplicable(`the agent did not fail at "${texts.fail}" (${status}) (--fail-text)`);
+    },
+  },
+  {
+    name: "failure/reason",
+    level: "required",
+    section: "Errors",
+    needs: ["failure/error"],
+    expects: "an agent that fails: the error of an outcome, or internal; and not HTTP 429 or 503",
+    advice:
+      "Use execution_failed. unavailable, rate_limited and session_ending say that nothing was begun, so the task would run again.",
+    async check({ tasks }) {
+      const { last } = await tasks.failed();
+      const isOutcome = readPeerError(last) === undefined || hasReason(last, [...failures, "timeout", "internal"]);
+      if (!isOutcome || last.status === 503 || last.status === 429) throw new Deviation(last.came);
+      return last.came;
+    },
+  },
+  {
+    name: "failure/execution-failed",
+    level: "strict",
+    section: "Errors",
+    needs: ["failure/reason"],
+    expects: "an agent that fails: execution_failed, error -32064; or budget_exceeded, plan_error or payload_too_large",
+    advice:
+      "Tell failures of the agent (execution_failed) from those of your host (internal), and send no results with the status error.",
+    check: async ({ tasks }) => expectError((await tasks.failed()).last, failures),
+  },
+];

@@ -1,0 +1,201 @@
+/** Cases that look at a task once more, some seconds after its end. By then a forgetful endpoint has lost or changed it. */
+import type { CaseRun, ConformanceCase } from "../case.ts";
+import { Deviation } from "../deviation.ts";
+import {
+  comparable,
+  eachStep,
+  expectError,
+  expectResult,
+  hasReason,
+  readPeerError,
+  skipWithoutMethod,
+} from "../expect.ts";
+import { expectSuccess, sendTask } from "../tasks.ts";
+import { expectSameError, expectSameOutcome, repeat } from "./idempotency.ts";
+import { answerIdOf, reply } from "./questions.ts";
+
+const keepAdvice = "Keep the outcome of a task for hours after its end (our host: 24), and never change it.";
+
+/** The errors by which a task ends. */
+const outcomes = [
+  "execution_failed",
+  "timeout",
+  "budget_exceeded",
+  "plan_error",
+  "payload_too_large",
+  "canceled",
+] as const;
+
+/** Waits until the task's end is long enough ago. */
+async function pause({ waits, now, sleep, step }: CaseRun, endedAtMs: number): Promise<void> {
+  step(`wait until ${waits.secondLookMs / 1000} s after the end`);
+  await sleep(Math.max(endedAtMs + waits.secondLookMs - now(), 0));
+}
+
+export const secondLookCases: readonly ConformanceCase[] = [
+  {
+    name: "second-look/success",
+    level: "required",
+    section: "Task states",
+    isSecondLook: true,
+    needs: ["ended/stays"],
+    expects: "a slow task that is over, read later by both ids: the same result",
+    advice: keepAdvice,
+    async check(run) {
+      const { taskId, requestId, sessionId, result, endedAtMs } = expectSuccess(await run.tasks.slowEnd());
+      await pause(run, endedAtMs);
+      const keys = [
+        ["by task_id", { task_id: taskId }] as const,
+        ["by request_id", { request_id: requestId }] as const,
+      ];
+      return eachStep<object>(run, keys, async (params) => {
+        const answer = await run.peer.call({ method: "get_task", params, sessionId });
+        if (comparable(expectResult(answer, "get_task")) !== comparable(result)) throw new Deviation(answer.came);
+        return answer.came;
+      });
+    },
+  },
+  {
+    name: "second-look/canceled",
+    level: "required",
+    section: "Task states",
+    isSecondLook: true,
+    needs: ["cancel/then-read"],
+    expects: "a canceled task, read later: still canceled, error -32076",
+    advice: "Drop what the agent answers after its task was canceled.",
+    async check(run) {
+      const { taskId, requestId, sessionId } = await run.tasks.toCancel();
+      await pause(run, run.now());
+      const keys = [
+        ["by task_id", { task_id: taskId }] as const,
+        ["by request_id", { request_id: requestId }] as const,
+      ];
+      return eachStep<object>(run, keys, async (params) =>
+        expectError(await run.peer.call({ method: "get_task", params, sessionId }), ["canceled"]),
+      );
+    },
+  },
+  {
+    name: "second-look/answered",
+    level: "required",
+    section: "`answer_task`",
+    isSecondLook: true,
+    needs: ["question/repeated-answer"],
+    expects: "a task whose question was answered, read later: the question is not asked again, and the answer is known",
+    advice: "An answered question is over. If the agent asks once more, that is another question_id.",
+    async check(run) {
+      const task = await run.tasks.asking();
+      await pause(run, run.now());
+      run.step("get_task");
+      const params = { task_id: task.taskId };
+      const answer = await run.peer.call({ method: "get_task", params, sessionId: task.sessionId });
+      const result = readPeerError(answer) === undefined ? expectResult(answer, "get_task") : undefined;
+      if (result === undefined && hasReason(answer, ["task_not_found"])) throw new Deviation(answer.came);
+      const isAsked = result?.status === "input_required" && result.question_id === task.question.question_id;
+      if (isAsked) throw new Deviation(`${answer.came}; it was answered before`);
+      run.step("the same answer with the same id");
+      const again = await reply(run, task, undefined, answerIdOf(task));
+      if (readPeerError(again) === undefined) return again.came;
+      // An agent that failed meanwhile answers with its error.
+      if (hasReason(again, ["invalid_state", "already_exists", "task_not_found"])) throw new Deviation(again.came);
+      return again.came;
+    },
+  },
+  {
+    name: "second-look/failed",
+    level: "idempotent",
+    section: "Task states",
+    isSecondLook: true,
+    needs: ["failure/error"],
+    expects: "a failed task, read later by its request id: the same error",
+    advice: keepAdvice,
+    async check(run) {
+      const { requestId, sessionId, last, endedAtMs } = await run.tasks.failed();
+      await pause(run, endedAtMs);
+      const answer = await run.peer.call({ method: "get_task", params: { request_id: requestId }, sessionId });
+      skipWithoutMethod(answer, "get_task");
+      return expectSameError(last, answer);
+    },
+  },
+  {
+    name: "second-look/repeated",
+    level: "idempotent",
+    section: "`execute_task`",
+    isSecondLook: true,
+    needs: ["idempotency/same-outcome"],
+    expects: "a request sent again after the end of its task: the stored outcome, word for word",
+    advice: keepAdvice,
+    async check(run) {
+      const first = await run.tasks.plain();
+      await pause(run, first.endedAtMs);
+      return expectSameOutcome(first, await repeat(run, first));
+    },
+  },
+  {
+    name: "second-look/repeated-slow",
+    level: "idempotent",
+    section: "`execute_task`",
+    isSecondLook: true,
+    needs: ["ended/stays", "idempotency/not-run-again"],
+    expects: "the request of a slow task sent again after its end: the stored outcome, word for word",
+    advice: keepAdvice,
+    async check(run) {
+      const first = expectSuccess(await run.tasks.slowEnd());
+      await pause(run, first.endedAtMs);
+      return expectSameOutcome(first, await repeat(run, first));
+    },
+  },
+  {
+    name: "second-look/repeated-cancel",
+    level: "idempotent",
+    section: "`execute_task`",
+    isSecondLook: true,
+    needs: ["idempotency/canceled"],
+    expects: "the request of a canceled task sent again later: canceled, error -32076",
+    advice: keepAdvice,
+    async check(run) {
+      const { taskId: _taskId, ...task } = await run.tasks.toCancel();
+      await pause(run, run.now());
+      run.step("execute_task again");
+      return expectError((await sendTask(run, task)).answer, ["canceled"]);
+    },
+  },
+  {
+    name: "second-look/repeated-question",
+    level: "idempotent",
+    section: "`execute_task`",
+    isSecondLook: true,
+    needs: ["question/goes-on"],
+    expects:
+      "the request of a task whose question was answered, sent again later: its outcome, and not the same question",
+    advice: keepAdvice,
+    async check(run) {
+      const { question, ...task } = await run.tasks.asking();
+      await pause(run, run.now());
+      run.step("execute_task again");
+      const { answer } = await sendTask(run, task);
+      if (readPeerError(answer) !== undefined) return expectError(answer, outcomes);
+      const result = expectResult(answer, "execute_task");
+      const { question_id } = question;
+      const isSame =
+        result.status === "input_required" && (question_id === undefined || result.question_id === question_id);
+      const isOther = result.status !== "success" && result.task_id !== task.taskId;
+      if (isSame || isOther) throw new Deviation(answer.came);
+      return answer.came;
+    },
+  },
+  {
+    name: "second-look/repeated-failure",
+    level: "idempotent",
+    section: "`execute_task`",
+    isSecondLook: true,
+    needs: ["idempotency/failed"],
+    expects: "a request sent again after its task failed: the same error, and the agent does not run again",
+    advice: keepAdvice,
+    async check(run) {
+      const first = await run.tasks.failed();
+      await pause(run, first.endedAtMs);
+      return expectSameError(first.last, (await repeat(run, first)).last);
+    },
+  },
+];

@@ -1,0 +1,95 @@
+/** Opens a destination of the configuration for the conformance run, with its credentials and with those of strangers. */
+import { SekishoError } from "../../contracts/errors.ts";
+import { isLoopbackHost } from "../../contracts/loopback.ts";
+import { defaultAwsCredentials } from "../../lambdas/shared/aws/default-credentials.ts";
+import type { AuthorizerConfig } from "../../lambdas/shared/config/authorizer-schema.ts";
+import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
+import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
+import { readSecret } from "../../lambdas/shared/config/secrets.ts";
+import type { Log } from "../../lambdas/shared/log.ts";
+import { createAuthorizer } from "../../lambdas/verification/authorizers.ts";
+import { credentialText } from "../../lambdas/verification/checks/failed-check.ts";
+import { openDestination } from "../local/open-destination.ts";
+import { type Authorize, createHttpSender, SendError, type Sender } from "./conformance/sender.ts";
+
+type SenderOptions = {
+  config: Config;
+  destination: Destination;
+  name: string;
+  directory: string;
+  executionPort: number;
+  log: Log;
+  /** The authorizer of a second caller. */
+  another?: AuthorizerConfig | undefined;
+};
+
+export async function openSender(options: SenderOptions): Promise<Sender> {
+  const { destination, another, executionPort } = options;
+  if (destination.transport !== "https") return openTransport(options);
+  const { url: address = `http://127.0.0.1:${executionPort}/`, authorizer } = destination;
+  const url = new URL(address);
+  const isMtls = authorizer.type === "mtls";
+  return createHttpSender({
+    url,
+    authorize: authorizer.type === "none" ? undefined : createAuthorize({ authorizer, address }),
+    authorizeAnother: another && createAuthorize({ authorizer: another, address }),
+    whyNoStrangers: isMtls
+      ? "without a client certificate there is no connection, so there is no answer to check"
+      : undefined,
+    isLocal: isLoopbackHost(url.hostname),
+  });
+}
+
+function createAuthorize({ authorizer, address }: { authorizer: AuthorizerConfig; address: string }): Authorize {
+  const region = readEnvironment().awsRegion;
+  const credentials = defaultAwsCredentials();
+  const { authorize } = createAuthorizer({ authorizer, url: address, readSecret, credentials, region });
+  return async (request) => {
+    try {
+      const { headers, tls } = await authorize(request);
+      return { headers, certificate: tls };
+    } catch (thrown) {
+      throw toCredentialError(thrown, authorizer.type);
+    }
+  };
+}
+
+function toCredentialError(thrown: unknown, type: string): SendError {
+  const text = credentialText({ error: SekishoError.from(thrown), authorizer: type });
+  return new SendError("no_credential", text ?? "The given credential cannot be sent. See --auth.");
+}
+
+const texts: Partial<Record<SekishoError["reason"], string>> = {
+  unavailable: "no connection to it",
+  ambiguous: "the connection broke before the answer was there",
+  invalid_response: "an answer that the Verification zone refuses",
+  payload_too_large: "an answer larger than the Verification zone reads",
+};
+
+/** The other transports authenticate callers by themselves, and show neither headers nor other callers. */
+async function openTransport(options: SenderOptions): Promise<Sender> {
+  const { transport, close } = await openDestination(options);
+  const { destination } = options;
+  return {
+    callers: new Set(),
+    whyNot: `the transport ${destination.transport} authenticates callers by itself`,
+    isLocal: false,
+    isHttp: false,
+    secrets: () => [],
+    close,
+    async send({ body, sessionId, trace, signal }) {
+      try {
+        const { traceparent = "", tracestate } = trace;
+        const response = await transport.send({ body, sessionId, signal, trace: { traceparent, tracestate } });
+        return { status: response.status, headers: undefined, body: response.body };
+      } catch (thrown) {
+        const error = SekishoError.from(thrown);
+        const text = credentialText({ error, authorizer: "sigv4" });
+        if (text !== undefined) throw new SendError("no_credential", text);
+        const kind = error.reason === "unavailable" ? "no_connection" : "broken";
+        throw new SendError(kind, texts[error.reason] ?? `no answer (${error.reason})`);
+      }
+    },
+  };
+}

@@ -1,0 +1,80 @@
+/** The bundled file: it runs in an empty folder, with Node alone. */
+import { spawn } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { bundleConformance } from "../../../lib/cli/release/bundle-conformance.ts";
+import { startWebServer } from "../../doubles/web-server.ts";
+import { afterTest, folderOfFile } from "../../tooling/cleanup.ts";
+import { createHonestHost, otherToken, serveHost, token } from "./honest-endpoint.ts";
+
+const folder = folderOfFile();
+const file = "sekisho-conformance.cjs";
+beforeAll(() => bundleConformance(join(folder, file)));
+
+type Ended = { code: number | null; stdout: string; stderr: string };
+
+/** The environment holds the tokens alone. */
+async function run(args: string[], env: Record<string, string> = {}): Promise<Ended> {
+  const child = spawn(process.execPath, [file, ...args], { cwd: folder, env });
+  const said = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8").on("data", (text) => {
+      said[name] += text;
+    });
+  }
+  const { promise, resolve } = Promise.withResolvers<number | null>();
+  child.once("close", resolve);
+  return { code: await promise, ...said };
+}
+
+async function serve(): Promise<string> {
+  const { url, close } = await startWebServer({ handle: serveHost(createHonestHost()) });
+  afterTest(close);
+  return url;
+}
+
+describe("the bundled conformance run", () => {
+  const tokens = { FIRST: token, SECOND: otherToken };
+  const quick = ["--slow-text", "stream, slow 3s", "--no-second-look"];
+
+  it("is one file", () => {
+    expect(readdirSync(folder)).toEqual([file]);
+  });
+
+  it("passes a good endpoint, and exits with 0", async () => {
+    const auth = ["--auth", "bearer:FIRST", "--other-auth", "bearer:SECOND", "--idempotent"];
+    const ended = await run([await serve(), ...auth, ...quick, "--level", "strict", "--json"], tokens);
+    expect({ ...ended, stdout: "" }).toEqual({ code: 0, stdout: "", stderr: "" });
+    const { kept, cases } = JSON.parse(ended.stdout);
+    const unusual = cases.filter(({ outcome }: { outcome: string }) => outcome !== "passed");
+    expect(unusual.filter(({ name }: { name: string }) => !name.startsWith("second-look/"))).toEqual([]);
+    expect(kept).toBe(true);
+  });
+
+  it("exits with 3 where the credentials are refused, and where there is nothing", async () => {
+    expect(await run([await serve()])).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("refuses the credentials"),
+    });
+    expect(await run(["http://127.0.0.1:1/"])).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("no connection"),
+    });
+  });
+
+  it.each([
+    [[], "Give one URL"],
+    [["http://agents.sekisho.invalid/"], "The URL must be https"],
+    [["https://agents.sekisho.invalid/"], "--auth none is for loopback only"],
+    [["https://agents.sekisho.invalid/", "--auth", "bearer:NOT_SET"], "NOT_SET is not set"],
+    [["https://agents.sekisho.invalid/", "--auth", "the-token-itself"], "--auth is written none, or bearer:ENV_NAME."],
+    [["http://127.0.0.1:1/", "--level", "lax"], '--level: "lax" is none of required, strict'],
+    [["http://127.0.0.1:1/", "--dialect", "klingon"], "--dialect: "],
+    [["http://127.0.0.1:1/", "--nonsense"], "--nonsense"],
+  ])("exits with 2 for %j", async (args, text) => {
+    const ended = await run(args);
+    expect(ended).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(text) });
+    expect(ended.stderr).not.toContain("the-token-itself");
+  });
+});

@@ -1,0 +1,113 @@
+/** An honest endpoint in this process: our own host with the echo agent behind a real socket. The liars change what it does. */
+
+import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
+import { createHost, type Host } from "../../../lambdas/execution/host.ts";
+import type { Authenticator } from "../../../lambdas/execution/http/exchange.ts";
+import { createPublicFetch } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
+import {
+  type ConformanceOptions,
+  type ConformanceReport,
+  runConformance,
+} from "../../../lib/cli/conformance/conformance.ts";
+import { createHttpSender } from "../../../lib/cli/conformance/sender.ts";
+import { type Received, startWebServer } from "../../doubles/web-server.ts";
+import { memoryStore } from "../../execution/test-host.ts";
+import { afterTest } from "../../tooling/cleanup.ts";
+
+export const token = "the-Token-of-the-first-caller";
+export const otherToken = "the-Token-of-the-second-caller";
+
+/** Knows two callers. */
+const authenticator: Authenticator = {
+  kind: "bearer",
+  async authenticate({ header }) {
+    const callers = new Map([
+      [`Bearer ${token}`, "first"],
+      [`Bearer ${otherToken}`, "second"],
+    ]);
+    return callers.get(header("authorization") ?? "");
+  },
+};
+
+/** The echo agent, with a number of the run in each answer, so that a second run of a request shows. */
+function createNumberedAgent(): Agent {
+  const echo = createEchoAgent();
+  let runs = 0;
+  return async function* numbered(task, context) {
+    runs += 1;
+    const run = `(run ${runs})`;
+    for await (const update of echo(task, context)) {
+      yield update.type === "answer" ? { ...update, text: `${update.text}\n${run}` } : update;
+    }
+  };
+}
+
+/** Answers `accepted` where the agent needs longer than `syncBudgetMs`. */
+export function createHonestHost({ syncBudgetMs = 40, agent = createNumberedAgent() } = {}): Host {
+  const host = createHost({
+    agent,
+    store: memoryStore(),
+    authenticator,
+    syncBudgetMs,
+    pollAfterMs: 50,
+    publicFetch: createPublicFetch({ allowLoopback: true }),
+  });
+  afterTest(() => host.stop({ graceMs: 0 }));
+  return host;
+}
+
+export type Handle = (received: Received) => Promise<Response>;
+
+/** Passes requests to the host as they are. */
+export function serveHost(host: Host): Handle {
+  return ({ request, body }) =>
+    host.handle(new Request(request.url, { method: request.method, headers: request.headers, ...withBody(body) }));
+}
+
+export function withBody(body: Uint8Array<ArrayBuffer>): { body?: Uint8Array<ArrayBuffer> } {
+  return body.byteLength === 0 ? {} : { body };
+}
+
+/** Short enough for a test, and in the proportions of a real run. */
+const texts = { slow: "stream, slow 1200ms" };
+const waits = { secondLookMs: 150, pollMs: { least: 10, usual: 20, most: 50 }, hangUpMs: 20, retryMs: 5 };
+
+/** `path` is that of the address. */
+export type ConformOptions = Partial<ConformanceOptions> & { path?: string };
+
+/** Runs the cases against a server with that handler. */
+export async function conform(handle: Handle, given: ConformOptions = {}): Promise<ConformanceReport> {
+  const { path = given.profile === "agentcore" ? "/invocations" : "/", ...options } = given;
+  const server = await startWebServer({ handle });
+  const authorize = (bearer: string) => async () => ({ headers: { authorization: `Bearer ${bearer}` } });
+  const sender = createHttpSender({
+    url: new URL(path, server.url),
+    authorize: authorize(token),
+    authorizeAnother: authorize(otherToken),
+    isLocal: true,
+  });
+  try {
+    const result = await runConformance({
+      sender,
+      isIdempotent: true,
+      level: "strict",
+      callTimeoutMs: 5000,
+      ...options,
+      texts: { ...texts, ...options.texts },
+      waits: { ...waits, ...options.waits },
+    });
+    if ("unreachable" in result) throw new Error(result.unreachable);
+    return result;
+  } finally {
+    await sender.close();
+    await server.close();
+  }
+}
+
+export function namesOf(
+  { cases }: Pick<ConformanceReport, "cases">,
+  outcome: "passed" | "failed" | "skipped",
+): string[] {
+  return cases.filter((one) => one.outcome === outcome).map(({ name }) => name);
+}

@@ -1,0 +1,167 @@
+/** Endpoints that do what the contract allows, each in another way. None of them may fail a required case. */
+import { describe, expect, it } from "@jest/globals";
+import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
+import type { ConformanceReport } from "../../../lib/cli/conformance/conformance.ts";
+import { json, raw } from "../../doubles/answers.ts";
+import { minimalEndpoint } from "../../doubles/minimal-endpoint.ts";
+import {
+  type ConformOptions,
+  conform,
+  createHonestHost,
+  type Handle,
+  namesOf,
+  serveHost,
+  token,
+} from "./honest-endpoint.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: answers of every shape are changed in place
+type Json = any;
+
+/** Serves the host with its answers changed in place. */
+function changing(handle: Handle, change: (answer: Json, request: Json) => void): Handle {
+  return async (received) => {
+    const response = await handle(received);
+    const text = await response.text();
+    if (!text.startsWith("{")) return new Response(text, response);
+    const answer = JSON.parse(text);
+    change(answer, Buffer.from(received.body).toString());
+    return json(answer, { status: response.status, headers: Object.fromEntries(response.headers) });
+  };
+}
+
+/** Refuses each request at first. */
+function busy(handle: Handle): Handle {
+  const seen = new Set<string>();
+  return async (received) => {
+    const text = Buffer.from(received.body).toString();
+    const isKnown = seen.has(text) || received.request.headers.get("authorization") === null;
+    seen.add(text);
+    if (isKnown) return handle(received);
+    const data = { reason: "rate_limited", retryable: true, retry_after_ms: 1 };
+    return json({ jsonrpc: "2.0", id: null, error: { code: -32070, message: "busy", data } }, { status: 429 });
+  };
+}
+
+/** Answers with all texts of its session so far, as an agent does that has a memory. */
+function createRememberingAgent(): Agent {
+  const memory = new Map<string, string>();
+  return async function* (task, { contextId }) {
+    const before = memory.get(String(contextId)) ?? "";
+    memory.set(String(contextId), `${before}\n${task.text}`);
+    yield { type: "answer", text: `${before}\n${task.text}` };
+  };
+}
+
+const unchatty: Agent = async function* () {
+  yield { type: "answer", text: "Understood." };
+};
+const echo = createEchoAgent();
+/** Fails as a result, which some existing agents do. */
+const failsAsResult = (answer: Json) => {
+  if (answer.error?.code !== -32064) return;
+  delete answer.error;
+  answer.result = { status: "error", error_code: "E42", error_message: "The model is not available." };
+};
+
+type Variant = readonly [
+  what: string,
+  handle: (serve: typeof serveHost) => Handle,
+  options?: ConformOptions,
+  host?: Parameters<typeof createHonestHost>[0],
+];
+
+const variants: readonly Variant[] = [
+  ["answers at once and stores nothing", () => minimalEndpoint({ token }), { isIdempotent: false }],
+  ["accepts everything", () => serveHost(createHonestHost({ syncBudgetMs: 1 }))],
+  ["holds every call until its end", () => serveHost(createHonestHost({ syncBudgetMs: 60_000 }))],
+  ["ends slow tasks soon", () => serveHost(createHonestHost()), { texts: { slow: "slow 60ms" } }],
+  ["does not repeat what it read", () => serveHost(createHonestHost({ agent: unchatty }))],
+  ["remembers its conversations", () => serveHost(createHonestHost({ agent: createRememberingAgent() }))],
+  ["sends no data with errors", () => changing(serveHost(createHonestHost()), ({ error }) => delete error?.data)],
+  ["reports failures as results", () => changing(serveHost(createHonestHost()), failsAsResult)],
+  ["names no questions", () => changing(serveHost(createHonestHost()), ({ result }) => delete result?.question_id)],
+  [
+    "gives no times",
+    () =>
+      changing(serveHost(createHonestHost()), ({ result }) => {
+        delete result?.expires_at;
+        delete result?.poll_after_ms;
+      }),
+  ],
+  [
+    "adds fields that nobody knows",
+    () =>
+      changing(serveHost(createHonestHost()), (answer) => {
+        answer.x_trace = "1";
+        if (answer.result) answer.result.x_cost = { cents: 3 };
+        if (answer.error?.data) answer.error.data.x_hint = "see the manual";
+      }),
+  ],
+  [
+    "sends errors with an HTTP status of their own",
+    () => {
+      const handle = serveHost(createHonestHost());
+      return async (received) => {
+        const response = await handle(received);
+        const text = await response.text();
+        return raw(text, { status: text.includes('"error"') && response.status === 200 ? 400 : response.status });
+      };
+    },
+  ],
+  [
+    "answers an error without id null where it cannot read the request",
+    () =>
+      changing(serveHost(createHonestHost()), (answer) => {
+        if (answer.id === null) delete answer.id;
+      }),
+  ],
+  [
+    "refuses strangers by the status alone",
+    () => {
+      const handle = serveHost(createHonestHost());
+      return async (received) => {
+        const response = await handle(received);
+        return response.status === 401 ? new Response(null, { status: 403 }) : response;
+      };
+    },
+  ],
+  ["is busy now and then", () => busy(serveHost(createHonestHost()))],
+  [
+    "says the same artifacts as text, data and https addresses",
+    () =>
+      changing(serveHost(createHonestHost()), ({ result }) => {
+        if (result?.status !== "success") return;
+        result.artifacts = [
+          { text: "" },
+          { data: null },
+          { url: "https://files.sekisho.invalid/a?b=c#d" },
+          { base64: "" },
+        ];
+        result.response_text ||= "";
+      }),
+  ],
+  ["is called without a second caller", () => serveHost(createHonestHost()), { hasSecondLook: false }],
+  ["asks questions twice", () => serveHost(createHonestHost({ agent: echo })), { texts: { ask: "ask twice" } }],
+];
+
+describe("an endpoint that", () => {
+  it.each(variants)("%s fails no required case", async (_what, open, options = {}) => {
+    const report = await conform(open(serveHost), { level: "required", ...options });
+    const counted = report.cases.filter(({ outcome, level }) => outcome === "failed" && level !== "strict");
+    expect(counted).toEqual([]);
+    expect(report.kept).toBe(true);
+  });
+});
+
+describe("the smallest endpoint", () => {
+  it("is asked what it can be asked, and the rest is skipped or not kept", async () => {
+    const report: ConformanceReport = await conform(minimalEndpoint({ token }), { isIdempotent: false });
+    expect(namesOf(report, "failed").length).toBeGreaterThan(3);
+    expect(report.kept).toBe(false);
+    expect(namesOf(report, "skipped")).toEqual(
+      expect.arrayContaining(["accepted/result", "cancel/running", "ended/success", "question/asks", "failure/error"]),
+    );
+    expect(namesOf(report, "passed").length).toBeGreaterThan(60);
+  });
+});

@@ -1,0 +1,681 @@
+// biome-ignore-all format: one lie per row
+/**
+ * Endpoints that lie, each in one way: our own host, with a switch per lie. The test of the tester: each lie must be caught by the
+ * cases that are meant for it.
+ */
+import { randomUUID } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import type { Host } from "../../../lambdas/execution/host.ts";
+import { json, raw } from "../../doubles/answers.ts";
+import type { Received } from "../../doubles/web-server.ts";
+import { type ConformOptions, type Handle, otherToken, token, withBody } from "./honest-endpoint.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: lies look into JSON of every shape
+type Json = any;
+
+type Exchange = {
+  /** The request's JSON. An empty object where it is not JSON. */
+  sent: Json;
+  text: string;
+  request: Request;
+  bytes: number;
+  /** The host's answer to the request, with headers replaced by `over`. */
+  honest(over?: Record<string, string>): Promise<Response>;
+  /** The host's answer with its JSON changed in place. */
+  changed(change: (answer: Json) => void): Promise<Response>;
+  /** The host's answer with its text replaced. */
+  rewritten(change: (text: string) => string | Uint8Array<ArrayBuffer>): Promise<Response>;
+  /** The host's answer to the same request under a new id, so that the agent runs. */
+  anew(): Promise<Response>;
+  /** What the endpoint remembers during one run. */
+  memory: Map<string, Json>;
+  /** Counts calls of it with this key, from 1. */
+  count(key: string): number;
+};
+
+type How = (exchange: Exchange) => Promise<Response> | Response;
+export type Lie = {
+  /** Completes "an endpoint that". */
+  what: string;
+  /** The cases that must fail. */
+  caughtBy: readonly string[];
+  how: How;
+  options?: ConformOptions;
+};
+
+export function lieWith({ host, how }: { host: Host; how: How }): Handle {
+  const memory = new Map<string, Json>();
+  return async ({ request, body }: Received) => {
+    const honest = (over: Record<string, string> = {}) => {
+      const headers = { ...Object.fromEntries(request.headers), ...over };
+      return host.handle(new Request(request.url, { method: request.method, headers, ...withBody(body) }));
+    };
+    const text = Buffer.from(body).toString();
+    return how({
+      sent: parse(text) ?? {},
+      text,
+      request,
+      bytes: body.byteLength,
+      honest,
+      memory,
+      async anew() {
+        const id = randomUUID();
+        const headers = Object.fromEntries(request.headers);
+        const again = new Request(request.url, {
+          method: "POST",
+          headers,
+          body: JSON.stringify({ ...parse(text), id }),
+        });
+        const answer: Json = await (await host.handle(again)).json();
+        if (answer.result?.correlation_id === id) answer.result.correlation_id = parse(text).id;
+        return json({ ...answer, id: parse(text).id });
+      },
+      async changed(change) {
+        const response = await honest();
+        const answer = await response.json();
+        change(answer);
+        return json(answer, { status: response.status });
+      },
+      async rewritten(change) {
+        const response = await honest();
+        const { status } = response;
+        return new Response(change(await response.text()), { status, headers: { "content-type": "application/json" } });
+      },
+      count(key) {
+        memory.set(key, (memory.get(key) ?? 0) + 1);
+        return memory.get(key);
+      },
+    });
+  };
+}
+
+function parse(text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const lies: Lie[] = [];
+function lie(what: string, caughtBy: string, how: How, options: ConformOptions = {}): void {
+  lies.push({ what, caughtBy: caughtBy.split(" "), how, options });
+}
+
+const success = ({ sent }: Exchange, text = "done", more: object = {}) =>
+  json({ jsonrpc: "2.0", id: sent.id ?? null, result: { status: "success", response_text: text, ...more } });
+const result = ({ sent }: Exchange, value: object) => json({ jsonrpc: "2.0", id: sent.id, result: value });
+const error = ({ sent }: Exchange, code: unknown, message = "no", data?: object) =>
+  json({ jsonrpc: "2.0", id: sent.id ?? null, error: { code, message, ...(data && { data }) } });
+/** Lies where `applies` holds, and is honest elsewhere. */
+const where =
+  (applies: (exchange: Exchange) => unknown, how: How): How =>
+  (exchange) =>
+    applies(exchange) ? how(exchange) : exchange.honest();
+const method =
+  (name: string) =>
+  ({ sent }: Exchange) =>
+    sent.method === name;
+const [executes, gets, cancels, answers] = ["execute_task", "get_task", "cancel_task", "answer_task"].map(method) as [
+  (exchange: Exchange) => boolean,
+  (exchange: Exchange) => boolean,
+  (exchange: Exchange) => boolean,
+  (exchange: Exchange) => boolean,
+];
+const says = (word: RegExp) => (exchange: Exchange) => executes(exchange) && word.test(exchange.sent.params?.text);
+const plain = says(/^Good morning/);
+/** Changes the honest results with this status. */
+const changing =
+  (status: string, change: (given: Json, exchange: Exchange) => void): How =>
+  (exchange) =>
+    exchange.changed(({ result: given }) => {
+      if (given?.status === status) change(given, exchange);
+    });
+/** Changes the honest errors with this number. */
+const changingError =
+  (code: number, change: (given: Json, exchange: Exchange) => void): How =>
+  (exchange) =>
+    exchange.changed(({ error: given }) => {
+      if (given?.code === code) change(given, exchange);
+    });
+const bearer = ({ request }: Exchange) => (request.headers.get("authorization") ?? "").replace("Bearer ", "");
+const asFirst = ({ honest }: Exchange) => honest({ authorization: `Bearer ${token}` });
+
+// Callers.
+for (const name of ["execute_task", "get_task", "cancel_task", "answer_task", "rpc.discover"]) {
+  lie(`runs ${name} without credentials`, "authentication/nobody", where((x) => method(name)(x) && bearer(x) === "", asFirst));
+}
+lie("takes any token", "authentication/wrong", where((x) => bearer(x) !== "" && bearer(x) !== otherToken, asFirst));
+lie("compares as many characters as came", "authentication/truncated", where((x) => bearer(x) !== "" && token.startsWith(bearer(x)), asFirst));
+lie("compares as many characters as it knows", "authentication/extended", where((x) => bearer(x).startsWith(token), asFirst));
+lie("compares tokens without their case", "authentication/case-flipped", where((x) => bearer(x).toLowerCase() === token.toLowerCase(), asFirst));
+lie(
+  "shows tasks that exist to everyone",
+  "authentication/own-tasks",
+  where(
+    (x) => bearer(x) === "" && gets(x),
+    async (x) => {
+      const answer = await asFirst(x);
+      return (await answer.clone().text()).includes('"error"') ? x.honest() : answer;
+    },
+  ),
+);
+lie("parses before it asks who is there", "authentication/before-the-body", where((x) => x.text === "{", (x) => error(x, -32700)));
+lie(
+  "refuses a stranger and runs the task all the same",
+  "isolation/unknown-caller-runs-nothing",
+  where(
+    (x) => executes(x) && bearer(x) === "",
+    async (x) => {
+      await asFirst(x);
+      return x.honest();
+    },
+  ),
+);
+lie("shows tasks to other callers", "isolation/another-caller-reads", where((x) => gets(x) && bearer(x) === otherToken, asFirst));
+lie("lets other callers cancel", "isolation/another-caller-reads", where((x) => cancels(x) && bearer(x) === otherToken, asFirst));
+lie("knows requests by their id alone", "isolation/another-caller-repeats", where((x) => executes(x) && bearer(x) === otherToken, asFirst));
+lie(
+  "keeps the text in a variable of all requests",
+  "isolation/side-by-side",
+  where(plain, async (x) => {
+    x.memory.set("text", x.sent.params.text);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    return success(x, x.memory.get("text"));
+  }),
+);
+lie(
+  "mentions the task before in its answers",
+  "isolation/marks",
+  where(plain, (x) =>
+    x.changed(({ result: given }) => {
+      const before = x.memory.get("text") ?? "";
+      x.memory.set("text", x.sent.params.text);
+      if (given?.response_text) given.response_text += ` Before that: ${before}`;
+    }),
+  ),
+);
+lie("mentions somebody's text in an error", "isolation/marks", (x) => {
+  if (executes(x) && bearer(x) === token) x.memory.set("text", x.sent.params?.text);
+  return changingError(-32061, (given) => (given.message = `not found, unlike ${x.memory.get("text")}`))(x);
+});
+
+// Bytes, headers and statuses.
+lie("begins with a byte order mark", "raw/byte-order-mark", (x) => x.rewritten((text) => `\ufeff${text}`));
+lie("writes a key twice", "raw/duplicate-key", where(executes, (x) => x.rewritten((text) => text.replace('{"jsonrpc"', '{"jsonrpc":"2.0","jsonrpc"'))));
+lie(
+  "writes a key twice, once with an escape",
+  "raw/duplicate-key",
+  where(executes, (x) =>
+    x.rewritten((text) => text.replace('"status":"success"', '"st\\u0061tus":"accepted","status":"success"')),
+  ),
+);
+lie("cuts within a character", "raw/half-character", where(says(/🏯/), (x) => x.rewritten((text) => text.replace("🏯", "\\ud83c"))));
+lie("calls its JSON a page", "raw/content-type", async (x) => new Response((await x.honest()).body, { headers: { "content-type": "text/html" } }));
+lie("calls its JSON Latin-1", "raw/content-type", async (x) => new Response((await x.honest()).body, { headers: { "content-type": "application/json; charset=iso-8859-1" } }));
+lie(
+  "compresses what nobody asked it to",
+  "raw/encoding execute/answers",
+  where(executes, async (x) => {
+    const zipped = gzipSync(await (await x.honest()).text());
+    return new Response(zipped, { headers: { "content-type": "application/json", "content-encoding": "gzip" } });
+  }),
+);
+lie("redirects", "raw/encoding", where(executes, () => new Response(null, { status: 307, headers: { location: "/elsewhere" } })));
+lie("sends results with HTTP 500", "raw/result-status", where(executes, async (x) => raw(await (await x.honest()).text(), { status: 500 })));
+lie("sends results with HTTP 404", "raw/result-status", where(gets, async (x) => raw(await (await x.honest()).text(), { status: 404 })));
+lie("sends errors with HTTP 400", "raw/error-status", async (x) => {
+  const response = await x.honest();
+  const text = await response.text();
+  return raw(text, { status: text.includes('"error"') && response.status === 200 ? 400 : response.status });
+});
+lie("says that a failure may be repeated", "raw/error-data", changingError(-32064, (given) => (given.data.retryable = true)));
+lie("gives another reason than its number", "raw/error-data errors/unknown-method", changingError(-32601, (given) => (given.data.reason = "internal")));
+lie("asks for a year of patience", "raw/error-data", changingError(-32061, (given) => (given.data.retry_after_ms = 31_536_000_000)));
+lie("answers two documents", "execute/answers", where(executes, (x) => x.rewritten((text) => text + text)));
+lie("answers a list of responses", "execute/answers", where(executes, (x) => x.rewritten((text) => `[${text}]`)));
+lie("answers with result and error", "execute/answers", where(executes, (x) => x.changed((answer) => (answer.error = { code: -32603, message: "no" }))));
+lie("answers with white space", "execute/answers", where(executes, () => raw(" \n")));
+lie("writes Latin-1", "execute/unicode", where(says(/🏯/), (x) => x.rewritten((text) => Buffer.from(text, "latin1"))));
+
+// Envelopes and params.
+const bodies: readonly (readonly [name: string, applies: (x: Exchange) => unknown, how?: How])[] = [
+  ["envelope/parse-error", (x) => x.text === '{"jsonrpc": "2.0", "id"'],
+  [
+    "envelope/trailing-bytes",
+    (x) => x.text.endsWith("}{}"),
+    (x) => error({ ...x, sent: parse(x.text.slice(0, -2)) }, -32601),
+  ],
+  ["envelope/empty-body", (x) => x.text === "" && x.request.method === "POST"],
+  ["envelope/utf-8", (x) => x.text.includes('"x":"\ufffd')],
+  ["envelope/deep-nesting", (x) => x.text.startsWith("[[")],
+  [
+    "envelope/batch",
+    (x) => x.text.startsWith("[{"),
+    (x) => json([{ jsonrpc: "2.0", id: x.sent[0].id, error: { code: -32601, message: "no" } }]),
+  ],
+  ["envelope/empty-batch", (x) => x.text === "[]", () => raw("[]")],
+  ["envelope/no-object", (x) => x.text === "42", () => new Response(null, { status: 500 })],
+  ["envelope/null", (x) => x.text === "null", () => new Response(null, { status: 500 })],
+  [
+    "envelope/missing-id",
+    ({ sent }) => sent.method && sent.id === undefined,
+    () => new Response(null, { status: 204 }),
+  ],
+  ["envelope/null-id", ({ sent }) => sent.method && sent.id === null, (x) => error(x, -32601)],
+  ["envelope/wrong-version", ({ sent }) => sent.jsonrpc === "1.0", (x) => error(x, -32601)],
+  [
+    "envelope/missing-method",
+    ({ sent }) => sent.id && sent.method === undefined && sent.jsonrpc,
+    (x) => error(x, -32601),
+  ],
+  [
+    "envelope/any-id",
+    ({ sent }) => String(sent.id).length === 128,
+    (x) => x.changed((answer) => (answer.id = answer.id.slice(0, 36))),
+  ],
+  [
+    "envelope/integer-id",
+    ({ sent }) => typeof sent.id === "number",
+    (x) => x.changed((answer) => (answer.id = String(answer.id))),
+  ],
+  [
+    "envelope/digits-id",
+    ({ sent }) => sent.id === "0012",
+    (x) => x.changed((answer) => (answer.id = Number(answer.id))),
+  ],
+  ["errors/unknown-method", ({ sent }) => sent.method === "sekisho.no_such_method", success],
+  ["errors/inherited-method", ({ sent }) => sent.method === "constructor"],
+  ["errors/method-case", ({ sent }) => sent.method === "Execute_Task", success],
+  ["errors/missing-params", (x) => executes(x) && x.sent.params === undefined],
+  ["errors/missing-text", (x) => executes(x) && x.sent.params?.text === undefined, success],
+  ["errors/params-array", (x) => executes(x) && Array.isArray(x.sent.params), success],
+  ["errors/wrong-type", (x) => executes(x) && x.sent.params?.text === 42, success],
+  ["errors/null-text", (x) => executes(x) && x.sent.params?.text === null, success],
+  ["errors/empty-text", (x) => executes(x) && x.sent.params?.text === "", success],
+  ["errors/long-text", (x) => executes(x) && x.sent.params?.text?.length > 40_000, success],
+  ["errors/hostile-params", (x) => executes(x) && x.sent.params?.attachments === "a"],
+  ["execute/nul", (x) => executes(x) && x.sent.params?.text?.includes("\u0000")],
+  ["limits/too-large", (x) => x.bytes > 262_144 && !x.sent.method, (x) => error(x, -32700)],
+  ["limits/too-large-request", (x) => x.bytes > 262_144 && x.sent.method, (x) => error(x, -32601)],
+  ["headers/charset", ({ request }) => request.headers.get("content-type")?.includes("charset")],
+  ["headers/json-rpc-type", ({ request }) => request.headers.get("content-type")?.includes("rpc")],
+  ["headers/trace", ({ request }) => request.headers.has("tracestate")],
+  ["headers/malformed-trace", ({ request }) => request.headers.get("traceparent") === "not-a-trace"],
+  [
+    "headers/session",
+    ({ request }) => request.headers.get("x-amzn-bedrock-agentcore-runtime-session-id")?.length === 100,
+  ],
+  ["https/get", ({ request }) => request.method === "GET", success],
+  ["discover/document", method("rpc.discover"), (x) => result(x, { openrpc: "1.3.2", methods: [] })],
+  [
+    "execute/every-param",
+    (x) => executes(x) && x.sent.params?.history && x.sent.params.bot_token,
+    (x) => error(x, -32602),
+  ],
+  [
+    "execute/attachments",
+    (x) => plain(x) && x.sent.params.attachments?.[0]?.id === "F0CONFORMANCE",
+    (x) => error(x, -32602),
+  ],
+  ["execute/unknown-params", ({ sent }) => sent.params?.x_unknown, (x) => error(x, -32602)],
+  ["execute/largest-request", (x) => x.bytes > 65_536, () => raw("", { status: 413 })],
+];
+for (const [name, applies, how = (x: Exchange) => error(x, -32603)] of bodies) {
+  lie(`handles wrongly what ${name} sends`, name, where((x) => bearer(x) === token && applies(x), how));
+}
+lie(
+  "says values of bad params aloud",
+  "errors/issues",
+  changingError(-32602, (given, { sent }) => {
+    for (const issue of given.data.issues ?? []) issue.message = `is ${JSON.stringify(sent.params)}`;
+  }),
+);
+lie("has texts for error codes", "errors/unknown-method", (x) => method("sekisho.no_such_method")(x) ? error(x, "METHOD_NOT_FOUND") : x.honest());
+lie("answers with an id of its own", "execute/answers errors/unknown-method", (x) => bearer(x) === token ? x.changed((answer) => (answer.id = "1")) : x.honest());
+lie("wants a param that is optional", "execute/least-params", where((x) => plain(x) && x.sent.params.session_id === undefined && !x.sent.params.x_padding, (x) => error(x, -32602)));
+lie("has another name for the text of its answer", "execute/answers", where(plain, (x) => result(x, { status: "success", text: "hello" })));
+
+// Texts.
+lie("drops characters beyond ASCII", "execute/unicode", where(says(/🏯/), (x) => x.rewritten((text) => text.replace(/[\u0080-\u{10ffff}]/gu, ""))));
+lie("writes question marks beyond ASCII", "execute/unicode", where(says(/🏯/), (x) => x.rewritten((text) => text.replace(/[\u0080-\u{10ffff}]/gu, "?"))));
+lie("cuts texts at 4,000 characters", "execute/long-text", changing("success", (given) => (given.response_text = given.response_text.slice(0, 4000))));
+lie("escapes texts as HTML", "execute/special-characters", changing("success", (given) => (given.response_text = given.response_text.replaceAll("<", "&lt;"))));
+lie("joins lines", "execute/special-characters", where(says(/שלום/), changing("success", (given) => (given.response_text = given.response_text.replaceAll("\r\n", "\n")))));
+lie("does not look at timeout_ms", "execute/timeout-ms", (x) => {
+  const slow = { ...x.sent, params: { ...x.sent.params, timeout_ms: undefined } };
+  return executes(x) && x.sent.params?.timeout_ms === 50
+    ? new Promise((resolve) => setTimeout(() => resolve(success({ ...x, sent: slow })), 1100))
+    : x.honest();
+});
+
+// Tasks that are not known, failures and questions.
+for (const verb of ["get", "cancel", "answer"]) {
+  lie(`takes ${verb}_task of an unknown task for a task`, `tasks/unknown-${verb}`, (x) =>
+    x.changed((answer) => {
+      if (x.sent.method !== `${verb}_task` || answer.error?.code !== -32061) return;
+      delete answer.error;
+      answer.result =
+        verb === "cancel" ? { status: "canceled", task_id: "1" } : { status: "success", response_text: "a" };
+    }),
+  );
+}
+lie("breaks down at a quote in an id", "tasks/unknown-get", where((x) => gets(x) && String(x.sent.params.task_id).includes("'"), (x) => error(x, -32603)));
+lie("breaks down with its agent", "failure/error", where(says(/^fail/), () => new Response("oops", { status: 500 })));
+lie("says that it is not available when its agent fails", "failure/reason", where(says(/^fail/), (x) => error(x, -32071)));
+lie("says that there are too many requests when its agent fails", "failure/reason", where(says(/^fail/), (x) => error(x, -32070, "no", { reason: "rate_limited", retryable: true })));
+for (const [reason, code] of Object.entries({ agent_not_found: -32062, task_not_found: -32061, already_exists: -32068, unauthenticated: -32066, invalid_params: -32602 })) {
+  lie(`says ${reason} when its agent fails`, "failure/reason", where(says(/^fail/), (x) => error(x, code)));
+}
+lie("says that it failed itself when its agent fails", "failure/execution-failed", where(says(/^fail/), (x) => error(x, -32603)));
+lie("shows tasks that ask to a token that is cut short", "authentication/own-tasks", where((x) => gets(x) && token.startsWith(bearer(x)) && bearer(x) !== "", async (x) => {
+  const answer = await asFirst(x);
+  return (await answer.clone().text()).includes('"error"') ? x.honest() : answer;
+}));
+lie("lets other callers answer", "isolation/another-caller-answers", where((x) => answers(x) && bearer(x) === otherToken, asFirst));
+lie("does not look at another file under a known id", "idempotency/other-content", where((x) => executes(x) && x.sent.params?.attachments?.[0]?.id === "F1CONFORMANCE", (x) => success(x)));
+lie("asks nothing", "question/asks", changing("input_required", (given) => (given.prompt = " ")));
+lie("gives two options one id", "question/asks", changing("input_required", (given) => (given.options[1].id = given.options[0].id)));
+lie("has another id for its question at each read", "question/read-again", where(gets, changing("input_required", (given, { sent }) => (given.question_id = `q-${sent.id}`))));
+lie("changes the question that it asks", "question/read-again", where(gets, changing("input_required", (given) => (given.prompt += "?"))));
+lie(
+  "takes an answer that says nothing",
+  "question/bad-answers",
+  where(
+    (x) =>
+      answers(x) && x.sent.params.text === undefined && x.sent.params.option_id === undefined && bearer(x) === token,
+    (x) => result(x, { status: "accepted", task_id: x.sent.params.task_id }),
+  ),
+);
+lie(
+  "takes an option that was not offered",
+  "question/bad-answers",
+  where(
+    (x) => x.sent.params?.option_id === "not-offered",
+    (x) => result(x, { status: "accepted", task_id: x.sent.params.task_id }),
+  ),
+);
+lie("does not look at which question an answer is to", "question/another-question", (x) =>
+  x.changed((answer) => {
+    if (!answers(x) || answer.error?.code !== -32063 || !x.sent.params.question_id) return;
+    delete answer.error;
+    answer.result = { status: "accepted", task_id: x.sent.params.task_id };
+  }),
+);
+const toQuestion = (x: Exchange) => answers(x) && x.sent.params.option_id === "yes";
+lie("takes another answer each time", "question/answer", where(toQuestion, (x) => success(x, `answer ${x.count("answers")}`)));
+lie("refuses an answer that it knows", "question/repeated-answer", where((x) => toQuestion(x) && x.count(x.sent.id) > 1, (x) => error(x, -32063)));
+lie("takes one more answer", "question/other-answer", where((x) => x.sent.params?.text === "something else altogether", (x) => success(x)));
+lie("takes another answer under a known id", "question/id-used-before", where((x) => x.sent.params?.text === "something else under the same id", (x) => success(x)));
+lie("goes on with a canceled question", "question/canceled", (x) =>
+  x.changed((answer) => {
+    if (!answers(x) || answer.error?.data?.current !== "canceled") return;
+    delete answer.error;
+    answer.result = { status: "success", response_text: "a" };
+  }),
+);
+
+lie("changes the options that it offers", "question/read-again", where(gets, changing("input_required", (given) => given.options.reverse())));
+lie("takes an answer and never goes on", "question/goes-on", (x) => {
+  if (toQuestion(x)) x.memory.set(x.sent.params.task_id, 1);
+  const isStuck = (gets(x) || toQuestion(x)) && x.memory.has(x.sent.params.task_id) && bearer(x) === token;
+  return isStuck ? result(x, { status: "accepted", task_id: x.sent.params.task_id }) : x.honest();
+}, { budgetMs: 1500 });
+lie("loses a task with its answer", "question/goes-on", (x) => {
+  if (toQuestion(x)) x.memory.set(x.sent.params.task_id, 1);
+  return gets(x) && x.memory.has(x.sent.params.task_id) ? error(x, -32061) : x.honest();
+});
+lie("takes options only", "question/free-text", where((x) => answers(x) && x.sent.params.user_id === "U0CONFORMANCE", (x) => error(x, -32602)));
+lie("lets everyone answer questions that are open", "authentication/own-tasks", where((x) => answers(x) && bearer(x) === "", async (x) => {
+  const answer = await asFirst(x);
+  return (await answer.clone().text()).includes('"error"') ? x.honest() : answer;
+}));
+lie("refuses fields that it does not know", "envelope/unknown-fields", where(({ sent }) => sent.x_unknown, (x) => error(x, -32600)));
+lie("refuses params of get_task that it does not know", "tasks/unknown-get", where((x) => gets(x) && x.sent.params.x_unknown, (x) => error(x, -32602)));
+lie("takes ten attachments", "execute/longest-lists", where((x) => executes(x) && x.sent.params?.attachments?.length > 10, (x) => error(x, -32602)));
+lie("refuses the reason of a cancel", "cancel/by-request-id", where((x) => cancels(x) && x.sent.params.reason, (x) => error(x, -32602)));
+lie("does not mind two keys", "accepted/keys", where((x) => gets(x) && x.sent.params.task_id && x.sent.params.request_id, (x) => result(x, { status: "accepted", task_id: x.sent.params.task_id })));
+lie("names another task in its errors", "raw/same-task", changingError(-32063, (given) => (given.data.task_id = "another")));
+lie("names another task in its results", "raw/same-task", where((x) => gets(x) && x.sent.params.task_id, changing("success", (given) => (given.task_id = "another"))));
+lie("counts tokens below zero", "bounds/usage", where(plain, changing("success", (given) => (given.usage = { input_tokens: -5 }))));
+lie("tells a stack trace as its answer", "leaks/innards", where(says(/^fail/), (x) => success(x, 'Traceback (most recent call last):\n  File "agent.py", line 3')));
+
+// Accepted tasks.
+const slow = says(/^stream/);
+lie("neither answers nor accepts in time", "accepted/in-time", where(slow, () => new Promise(() => {})), { callTimeoutMs: 400 });
+lie("fails at everything that is slow", "accepted/in-time", where(slow, (x) => error(x, -32603)));
+lie("accepts without a task id", "accepted/result", where(executes, changing("accepted", (given) => delete given.task_id)));
+lie("gives two tasks one id", "accepted/own-ids", where(executes, changing("accepted", (given) => (given.task_id = "the-task"))));
+lie("changes the task id", "accepted/by-task-id accepted/by-request-id", where(gets, changing("accepted", (given) => (given.task_id = "another"))));
+lie("accepts a task and does not know it", "accepted/by-task-id", where((x) => gets(x) && bearer(x) === token, (x) => error(x, -32061)));
+lie("does not find tasks by their request id", "accepted/by-request-id", where((x) => gets(x) && x.sent.params.request_id, (x) => error(x, -32061)));
+lie("forgets a task when its caller hangs up", "accepted/lost-response", (x) => {
+  if (slow(x)) x.request.signal.addEventListener("abort", () => x.memory.set(x.sent.id, "gone"));
+  return gets(x) && x.memory.has(x.sent.params.request_id) ? error(x, -32061) : x.honest();
+});
+lie("does not know long polls", "accepted/long-poll", where((x) => gets(x) && x.sent.params.wait_ms === 100, (x) => error(x, -32602)));
+lie(
+  "tells more of its answer beforehand than anybody reads",
+  "accepted/partial-text",
+  where(
+    gets,
+    changing("accepted", (given) => (given.progress = { partial_text: "x".repeat(12_001) })),
+  ),
+);
+lie("finds a task without being told which", "accepted/keys", where((x) => gets(x) && Object.keys(x.sent.params).length === 0, (x) => success(x)));
+lie("waits for hours", "accepted/keys", where((x) => x.sent.params?.wait_ms === 25_001, (x) => result(x, { status: "accepted", task_id: x.sent.params.task_id })));
+lie("cancels another task", "cancel/running", where(cancels, changing("canceled", (given) => (given.task_id = "another"))));
+lie("cancels only once", "cancel/again", where((x) => cancels(x) && bearer(x) === token && x.count(x.sent.params.task_id) > 1, (x) => error(x, -32063)));
+lie("does not cancel by request id", "cancel/by-request-id", where((x) => cancels(x) && x.sent.params.request_id, (x) => error(x, -32061)));
+lie("says canceled and goes on", "cancel/then-read", (x) => {
+  if (executes(x)) return x.changed(({ result: given }) => given?.task_id && x.memory.set(given.task_id, 1));
+  const { task_id } = x.sent.params ?? {};
+  return cancels(x) && x.memory.has(task_id) ? result(x, { status: "canceled", task_id }) : x.honest();
+});
+lie("loses the result", "ended/success", where(gets, changing("success", (given) => delete given.response_text)));
+lie("answers for another request", "ended/success", where(gets, changing("success", (given) => (given.correlation_id = "another"))));
+lie(
+  "begins anew at the second read",
+  "ended/stays",
+  where(gets, (x) =>
+    x.changed((answer) => {
+      if (answer.result?.status !== "success" || !x.sent.params.task_id || x.count(x.sent.params.task_id) < 2) return;
+      answer.result = { status: "accepted", task_id: x.sent.params.task_id };
+    }),
+  ),
+);
+lie("tells a result only once", "ended/stays", where((x) => gets(x) && x.sent.params.request_id, changing("success", (given) => (given.response_text = "else"))));
+lie("cancels what is over", "ended/cancel", (x) =>
+  x.changed((answer) => {
+    if (!cancels(x) || answer.error?.code !== -32063) return;
+    delete answer.error;
+    answer.result = { status: "canceled", task_id: x.sent.params.task_id };
+  }),
+);
+lie("stores nothing that it answers at once", "ended/answered-at-once", (x) => {
+  if (executes(x)) return x.changed((answer) => answer.result?.status === "success" && x.memory.set(x.sent.id, 1));
+  return gets(x) && x.memory.has(x.sent.params.request_id) ? error(x, -32061) : x.honest();
+});
+
+// Repetitions.
+lie(
+  "runs every copy of a request",
+  "idempotency/same-outcome idempotency/at-the-same-time idempotency/not-run-again idempotency/files-read-once",
+  where(executes, ({ anew }) => anew()),
+);
+lie("runs a copy that comes after the end", "idempotency/same-outcome", where((x) => plain(x) && x.count(x.sent.id) > 1, ({ anew }) => anew()));
+lie(
+  "runs copies that come at the same time",
+  "idempotency/at-the-same-time",
+  where(
+    (x) => plain(x) && x.count(x.sent.id) > 1 && !x.memory.has(`over ${x.sent.id}`),
+    ({ anew }) => anew(),
+  ),
+);
+const other = (x: Exchange, change: (params: Json) => boolean) => {
+  const first = x.memory.get(x.sent.id);
+  if (executes(x) && first === undefined) x.memory.set(x.sent.id, x.sent.params);
+  return executes(x) && first !== undefined && change(x.sent.params) ? first : undefined;
+};
+for (const [name, value] of [
+  ["channel", "C1CONFORMANCE"],
+  ["thread_ts", "1700000000.000900"],
+  ["user_id", "U1CONFORMANCE"],
+]) {
+  lie(`does not look at another ${name} under a known id`, "idempotency/other-content", where((x) => executes(x) && x.sent.params?.[String(name)] === value, (x) => success(x)));
+}
+lie("compares what changes by itself", "idempotency/changing-params", where((x) => other(x, (params) => params.history), (x) => error(x, -32068)));
+lie("compares the addresses of files", "idempotency/changing-params", where((x) => executes(x) && /signature=b/.test(x.text), (x) => error(x, -32068)));
+lie(
+  "runs the agent twice and tells one result",
+  "idempotency/files-read-once",
+  where(says(/^read files/), async (x) => {
+    const { url } = x.sent.params.attachments[0];
+    if (x.count(x.sent.id) > 1) await fetch(url);
+    return x.honest();
+  }),
+);
+lie("runs a canceled task again", "idempotency/canceled", (x) => {
+  if (cancels(x)) x.memory.set("canceled", 1);
+  return slow(x) && x.count(x.sent.id) > 1 && x.memory.has("canceled")
+    ? x.changed((answer) => {
+        if (answer.error?.code !== -32076) return;
+        delete answer.error;
+        answer.result = { status: "accepted", task_id: "again" };
+      })
+    : x.honest();
+});
+lie("runs a failed task again", "idempotency/failed", where((x) => says(/^fail/)(x) && x.count(x.sent.id) > 1, (x) => success(x)));
+lie("stores refusals", "idempotency/refusals-are-not-stored", (x) => {
+  if (executes(x) && x.sent.params && x.sent.params.text === undefined) x.memory.set(x.sent.id, 1);
+  return x.memory.has(x.sent.id) ? error(x, -32602) : x.honest();
+});
+
+lie("starts a slow task twice", "idempotency/accepted-twice", where((x) => slow(x) && x.count(x.sent.id) > 1 && !x.memory.has("over"), ({ anew }) => anew()));
+lie("asks a repeated request anew", "idempotency/asking", where((x) => says(/^ask/)(x) && x.count(x.sent.id) > 1, ({ anew }) => anew()));
+
+// The second look.
+lie("runs a slow task again some seconds after its end", "second-look/repeated-slow", where((x) => slow(x) && x.count(x.sent.id) > 2, ({ anew }) => anew()));
+lie("runs a canceled task again after a while", "second-look/repeated-cancel", where((x) => slow(x) && x.count(x.sent.id) > 2, ({ anew }) => anew()));
+lie("asks a repeated request again after its answer", "second-look/repeated-question", where((x) => says(/^ask/)(x) && x.count(x.sent.id) > 1, ({ anew }) => anew()));
+/** True from the third read of a task by its id on: the first two are the poll that saw its end, and the case that reads it again. */
+const later = (x: Exchange, status: string, change: (answer: Json) => void, from: number): Promise<Response> =>
+  x.changed((answer) => {
+    const isEnd = answer.result?.status === status || answer.error?.data?.reason === status;
+    if (isEnd && x.sent.params.task_id && x.count(x.sent.params.task_id) >= from) change(answer);
+  });
+const notFound = (answer: Json) => {
+  delete answer.result;
+  answer.error = { code: -32061, message: "no" };
+};
+lie("forgets a task some seconds after its end", "second-look/success", where(gets, (x) => later(x, "success", notFound, 3)));
+lie("changes a result after a while", "second-look/success", where(gets, (x) => later(x, "success", ({ result: given }) => (given.response_text += "."), 3)));
+lie(
+  "completes what was canceled",
+  "second-look/canceled",
+  where(gets, (x) =>
+    later(
+      x,
+      "canceled",
+      (answer) => {
+        delete answer.error;
+        answer.result = { status: "success", response_text: "done after all" };
+      },
+      2,
+    ),
+  ),
+);
+lie("forgets a canceled task", "second-look/canceled", where(gets, (x) => later(x, "canceled", notFound, 2)));
+lie("asks again what was answered", "second-look/answered", (x) =>
+  x.changed(({ result: given, error: refused }) => {
+    if (given?.status === "input_required") x.memory.set(given.task_id, given);
+    const before = x.memory.get(x.sent.params?.task_id);
+    if (answers(x) && !refused && before) before.answered = true;
+    if (gets(x) && given && before?.answered) Object.assign(given, before);
+  }),
+);
+lie("forgets an answer", "second-look/answered", where((x) => toQuestion(x) && x.count(x.sent.id) > 3, (x) => error(x, -32063)));
+lie(
+  "forgets a failure",
+  "second-look/failed",
+  where(
+    (x) => gets(x) && bearer(x) === token,
+    (x) => x.changed((answer) => answer.error?.data?.reason === "execution_failed" && notFound(answer)),
+  ),
+);
+lie(
+  "runs a request again some seconds after its end",
+  "second-look/repeated",
+  where(
+    (x) => plain(x) && bearer(x) === token && x.count(x.sent.id) > 2 && x.sent.params.text.includes('"quoted"'),
+    (x) => success(x, "again"),
+  ),
+);
+lie("runs a failed task again after a while", "second-look/repeated-failure", where((x) => says(/^fail/)(x) && x.count(x.sent.id) > 2, (x) => success(x)));
+
+// Values in results.
+lie("wants to be polled in a year", "bounds/poll-after", changing("accepted", (given) => (given.poll_after_ms = 31_536_000_000)));
+lie("keeps a task for a second", "bounds/expires-at", changing("accepted", (given) => (given.expires_at = new Date(Date.now() + 1000).toISOString())));
+lie("keeps a task for ever", "bounds/expires-at", changing("accepted", (given) => (given.expires_at = "9999-12-31T23:59:59Z")));
+lie("asks a question that is over", "bounds/question-expires-at", changing("input_required", (given) => (given.expires_at = "2020-01-01T00:00:00Z")));
+lie("answers nothing", "bounds/empty-answer", where(plain, changing("success", (given) => (given.response_text = "\u200b \n"))));
+lie("answers with half a megabyte", "bounds/result-size", where(plain, changing("success", (given) => (given.response_text += "x".repeat(300_000)))));
+lie("answers with 101 files", "bounds/result-size", where(plain, changing("success", (given) => (given.artifacts = Array(101).fill({ text: "a" })))));
+for (const [what, artifact] of Object.entries({
+  "a file by ftp": { url: "ftp://files.sekisho.invalid/a" },
+  "a file of its own disk": { url: "file:///etc/passwd" },
+  "a file behind a password": { url: "https://user:word@files.sekisho.invalid/a" },
+  "a file of a private network": { url: "https://10.0.0.1/a" },
+  "a file by plain http": { url: "http://files.sekisho.invalid/a" },
+  "a file with two contents": { text: "a", base64: "YQ==" },
+})) {
+  lie(`answers with ${what}`, "bounds/artifacts", where(plain, changing("success", (given) => (given.artifacts = [artifact]))));
+}
+lie("offers 101 options", "bounds/lists", changing("input_required", (given) => { given.options = Array.from({ length: 101 }, (_, id) => ({ id: String(id), label: "a" })); }));
+
+// Leaks.
+for (const [what, message] of Object.entries({
+  "a stack trace of Python": 'Traceback (most recent call last):\n  File "/app/agent.py", line 3, in run',
+  "a stack trace of Node": "TypeError: x is undefined\n    at run (/app/agent.js:3:5)",
+  "a stack trace of Java": "java.lang.NullPointerException\n\tat com.example.Agent.run(Agent.java:42)",
+  "a panic of Go": "runtime error\n\ngoroutine 7 [running]:\nmain.run()",
+  "a path": "cannot read /var/lib/agents/key.pem",
+  SQL: "SELECT * FROM tasks WHERE id = 1",
+  "an error of its database": 'syntax error at or near "OR"',
+  "an error of MySQL": "You have an error in your SQL syntax; check the manual",
+  "an error of SQLite": "no such table: tasks",
+  "a name of its network": "getaddrinfo ENOTFOUND db.internal",
+  "its environment": "AWS_SECRET_ACCESS_KEY=abcdefgh",
+  "the address of its database": "connect postgres://db.internal:5432/tasks",
+  "an address of its network": "connect ECONNREFUSED 10.0.3.17:5432",
+})) {
+  lie(`tells ${what} when its agent fails`, "leaks/innards", changingError(-32064, (given) => (given.message = message)));
+}
+lie("shows a page for developers", "leaks/innards", where((x) => x.text === "null", () => new Response("<h1>NullPointerException at /srv/agent/main.py</h1>", { status: 500 })));
+lie("tells the cause in data", "leaks/innards", changingError(-32061, (given) => (given.data.cause = "ER: SELECT id FROM tasks")));
+lie("says the token back", "leaks/credentials", changingError(-32601, (given) => (given.message = `no method for ${token}`)));
+lie("says the bot token back", "leaks/credentials", where((x) => x.sent.params?.bot_token, (x) => success(x, `with ${x.sent.params.bot_token}`)));
+lie(
+  "fetches files with the caller's token",
+  "leaks/credentials",
+  where(
+    (x) => says(/^read files/)(x) && bearer(x) === token,
+    async (x) => {
+      await fetch(x.sent.params.attachments[0].url, { headers: { authorization: `Bearer ${token}` } });
+      return x.honest();
+    },
+  ),
+);
+
+// AgentCore.
+const agentcore = { profile: "agentcore" } as const;
+lie("is never healthy", "agentcore/ping", where(({ request }) => request.url.endsWith("/ping"), () => raw("ok")), agentcore);
+lie("serves another path", "agentcore/path", where(({ request }) => request.url.endsWith("/invocations"), () => raw("", { status: 404 })), { ...agentcore, path: "/" });
+lie(
+  "sends errors with HTTP 400 on AgentCore",
+  "agentcore/status",
+  where(method("sekisho.no_such_method"), async (x) => raw(await (await x.honest()).text(), { status: 400 })),
+  agentcore,
+);
+
+export const liars: readonly Lie[] = lies;
