@@ -15,7 +15,19 @@ export const examples: { readonly [M in MethodName]: Example<M> } = {
       text: "Summarize the incident of last night.",
       thread_ts: "1700000000.000100",
     },
-    result: { status: "accepted", task_id: taskId, poll_after_ms: 2000 },
+    result: {
+      status: "accepted",
+      task_id: taskId,
+      poll_after_ms: 2000,
+      progress: {
+        text: "Line 120 of 4,000",
+        percent: 10,
+        steps: [
+          { id: "read", title: "Read the log", status: "in_progress" },
+          { id: "write", title: "Write the summary", status: "pending" },
+        ],
+      },
+    },
   },
   get_task: {
     summary: "A task that has ended",
