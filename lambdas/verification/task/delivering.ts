@@ -192,13 +192,13 @@ export function endCleanup(task: Task): Task {
 function eraseTexts(task: Task): Task {
   const { progress: _progress, stream: _stream, outcome, question, message, ...rest } = withoutParams(task);
   const isDelivered = outcome?.type === "answer" && !hasFailedDelivery(task);
-  const { files: _files, ...said } = message;
+  const { files = [], ...said } = message;
   return {
     ...rest,
     ...(outcome !== undefined &&
       !isDelivered && { outcome: hasFailedDelivery(task) ? outcome : withoutExplanation(outcome) }),
     ...(question && { question: eraseQuestion(question) }),
-    message: { ...said, text: "" },
+    message: { ...said, text: "", ...(files.length > 0 && { hadFiles: true }) },
     textsErased: true,
   };
 }

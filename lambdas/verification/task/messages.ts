@@ -55,6 +55,8 @@ export const userMessageSchema = z.object({
    */
   perhapsAddressed: z.literal(true).optional(),
   files: z.array(userFileSchema).optional(),
+  /** The message had files, whose names were erased with its text. */
+  hadFiles: z.literal(true).optional(),
   /** Slack's ids of the bot that wrote it: of the bot (B…), of its app (A…) and of a workflow (Wf…). Absent if a person wrote it. */
   botIds: z.array(z.string()).optional(),
   /** `channels`: the channel is shared with other organizations (Slack Connect). `people`: its writer belongs to one of them, too. */

@@ -11,6 +11,9 @@ export function retryRefusal({ state, message, outcome, call }: Task): string | 
   if (message.command) {
     return "was a slash command, which leaves no message to read again. Use the command again in Slack.";
   }
+  if (message.hadFiles || (message.files?.length ?? 0) > 0) {
+    return "had files, which are not kept. Ask its writer to send the message with its files again in Slack.";
+  }
   if (outcome?.type === "canceling" || (message.unaddressed && call?.deadlineAtMs === undefined)) {
     return "was a request to cancel, which cannot be retried. To cancel a task, run sekisho tasks cancel.";
   }

@@ -193,13 +193,16 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     expect(await sent()).toMatchObject([{ requestId: third, retryOf: first.id }]);
   });
 
-  it("does not retry what is not over, nor the word to cancel", async () => {
+  it("does not retry what is not over, the word to cancel, nor a message with files", async () => {
     const task = await stored({ id: idOf(1), state: "delivering" });
     const refused = await place.tasks("retry", task.id);
     expect(refused).toMatchObject(refusing(1, "not ended yet (delivering)"));
     const wish = await stored({ id: idOf(2), state: "done", outcome: { type: "canceling", count: 1 } });
     const word = await place.tasks("retry", wish.id);
     expect(word).toMatchObject(refusing(1, "a request to cancel"));
+    const { message } = sampleTask();
+    const withFiles = await stored({ id: idOf(3), state: "done", message: { ...message, text: "", hadFiles: true } });
+    expect(await place.tasks("retry", withFiles.id)).toMatchObject(refusing(1, "had files"));
     expect(await sent()).toEqual([]);
   });
 

@@ -60,6 +60,21 @@ describe("the record of a task", () => {
     expect(last).toEqual([{ type: "deliver", reconcile: true }]);
   });
 
+  it("forgets the files of its message, but not that it had some", () => {
+    const file = { id: "F1", name: "a.txt", mimetype: "text/plain", size: 1 };
+    const withFile = sent();
+    const over = recordAfter(
+      { ...withFile, message: { ...withFile.message, files: [file] } },
+      answered("A checkpoint."),
+      woken,
+    );
+    const { task } = play([{ type: "delivered" }, { type: "thread_left" }, woken, { type: "cleaned_up" }], {
+      task: over,
+    });
+    expect(task.message).toMatchObject({ text: "", hadFiles: true });
+    expect(JSON.stringify(task)).not.toContain("a.txt");
+  });
+
   it("is cleaned up in its thread after its delivery was given up, and keeps its texts until then", () => {
     const gone: TaskEvent = { type: "slack_failed", nowMs, act: "deliver", kind: "gone" };
     const { task, last } = play([woken, gone], { task: recordAfter(sent(), answered("A checkpoint.")) });
