@@ -30,6 +30,8 @@ export async function followTask(
   for (let poll = 0; poll < maxPolls; poll++) {
     await sleep(Math.max(pollAfterMs.min, Math.min(waitMs ?? pollAfterMs.default, pollAfterMs.max)));
     const answer = await peer.call({ method: "get_task", params: { task_id } });
+    // A lost connection says nothing about the task.
+    if (answer.failure === "ambiguous" || answer.failure === "unavailable") continue;
     const accepted = readAccepted(answer);
     if (accepted === undefined) return answer;
     waitMs = accepted.poll_after_ms;
