@@ -112,6 +112,10 @@ async function sendAndShow(run: CommandRun, sending: Sending): Promise<number> {
 const longestWaitMs = 10_000;
 /** The pause before a poll is repeated, after a failure that says nothing about the task. */
 const pollPause = { baseMs: 500, capMs: 15_000 };
+/** The least time between the beginnings of two polls. A host that holds the call is asked again at once. */
+const pollGapMs = 500;
+/** A longer delay that a host asks for is cut to this. */
+const mostObeyedMs = 60_000;
 const cancelTimeoutMs = 3000;
 
 type Completion = {
@@ -151,6 +155,8 @@ export async function complete({
   const params = { channel: "cli", text, correlation_id: requestId, session_id: sessionId, timeout_ms: deadlineMs };
   const wait_ms = Math.floor(Math.min(longestWaitMs, callTimeoutMs / 2));
 
+  const pause = (ms: number) => wait(ms, undefined, { signal });
+
   /** After a send whose outcome is unknown, the host may know the task. It is never sent under another id. */
   async function lookUp(error: SekishoError): Promise<TaskResult> {
     if (error.reason !== "ambiguous" || signal.aborted) throw error;
@@ -170,11 +176,8 @@ export async function complete({
         const error = SekishoError.from(thrown);
         if (signal.aborted || !(error.reason === "ambiguous" || error.retryable)) throw error;
         if (attempt === 0) note("The destination cannot be reached at the moment. Trying again until the deadline.");
-        const ms = Math.max(
-          error.details.retry_after_ms ?? 0,
-          backoffMs({ ...pollPause, attempt, random: Math.random }),
-        );
-        await wait(ms, undefined, { signal });
+        const askedMs = Math.min(error.details.retry_after_ms ?? 0, mostObeyedMs);
+        await pause(Math.max(askedMs, backoffMs({ ...pollPause, attempt, random: Math.random })));
       }
     }
   }
@@ -194,7 +197,11 @@ export async function complete({
       if (shown === "" || (line !== "" && line !== shown))
         note(sanitizeLine(line) || "The task was accepted. Waiting for the result.");
       shown = line || shown || " ";
+      const beganAtMs = performance.now();
       result = await poll({ task_id, wait_ms });
+      if (result.status !== "accepted") break;
+      const gapMs = Math.min(Math.max(result.poll_after_ms ?? 0, pollGapMs), mostObeyedMs);
+      await pause(Math.max(0, beganAtMs + gapMs - performance.now()));
     }
     return result;
   } catch (thrown) {

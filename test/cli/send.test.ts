@@ -144,14 +144,14 @@ describe("sekisho send where the task was refused or failed", () => {
 type Asked = { method: string; params: Record<string, unknown> };
 
 /** A host that says `accepted` for ever, whatever time the task was given. */
-function endlessHost() {
+function endlessHost(more: object = {}) {
   const asked: Asked[] = [];
   const handle = async (request: Request) => {
     const { id, method, params } = (await request.json()) as Asked & { id: string };
     asked.push({ method, params });
     await setTimeout(5);
     const status = method === "cancel_task" ? "canceled" : "accepted";
-    return Response.json({ jsonrpc: "2.0", id, result: { status, task_id: "t1" } });
+    return Response.json({ jsonrpc: "2.0", id, result: { status, task_id: "t1", ...more } });
   };
   const client = createClient({
     transport: createInProcessTransport({ handle, maxResponseBytes: 10_000 }),
@@ -246,6 +246,14 @@ describe("a task of the command line", () => {
       { method: "execute_task", params: { timeout_ms: 100 } },
       { method: "get_task", params: { wait_ms: 750 } },
     ]);
+  });
+
+  it("is not polled without a pause, whatever delay the host asks for", async () => {
+    for (const poll_after_ms of [undefined, 0, 1e15]) {
+      const { asked, client } = endlessHost({ poll_after_ms });
+      await expect(complete({ ...sending, client, signal: nobody, deadlineMs: 300, graceMs: 0 })).rejects.toThrow();
+      expect(asked.filter(({ method }) => method === "get_task")).toHaveLength(1);
+    }
   });
 
   it("is canceled, and not called too late, when a person interrupts it", async () => {
