@@ -14,7 +14,7 @@ import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { createTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
-import { sanitizeLine, sanitizeLines } from "../../lambdas/shared/untrusted-input.ts";
+import { escapeActiveCharacters, sanitizeLine, sanitizeLines } from "../../lambdas/shared/untrusted-input.ts";
 import type { WorkerDestination } from "../../lambdas/verification/destinations.ts";
 import type { ExecutionClient } from "../../lambdas/verification/transport/runner.ts";
 import {
@@ -92,7 +92,7 @@ async function sendAndShow(run: CommandRun, sending: Sending): Promise<number> {
       ...{ signal, note, onAccepted },
     });
     const shown = result.status === "success" ? result.response_text : result.prompt;
-    run.print(json ? JSON.stringify(result) : sanitizeLines(shown));
+    run.print(json ? toJson(result) : sanitizeLines(shown));
     return exitCodes.success;
   } catch (thrown) {
     const error = SekishoError.from(thrown);
@@ -101,7 +101,7 @@ async function sendAndShow(run: CommandRun, sending: Sending): Promise<number> {
       return exitCodes.interrupted;
     }
     const { reason, details, explanation } = error;
-    if (json) run.print(JSON.stringify({ error: { reason, ...details, ...(explanation && { explanation }) } }));
+    if (json) run.print(toJson({ error: { reason, ...details, ...(explanation && { explanation }) } }));
     const failure = sendFailure({ ...peer, error, requestId, taskId });
     note(failure.text);
     return failure.isUnreachable ? exitCodes.notReachable : exitCodes.failed;
@@ -219,3 +219,8 @@ function isOutcome({ reason, endsTask }: SekishoError): boolean {
 }
 
 const outcomes: readonly ClientReason[] = ["execution_failed", "timeout", "canceled", "plan_error", "budget_exceeded"];
+
+/** A peer's text may hold characters that a terminal acts upon, and that JSON leaves as they are. */
+function toJson(value: object): string {
+  return escapeActiveCharacters(JSON.stringify(value));
+}

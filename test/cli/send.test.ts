@@ -220,8 +220,18 @@ describe("sekisho send where its destination fails on the way", () => {
     expect(ended.stderr.length).toBeLessThan(1000);
   });
 
+  it("shows nothing as JSON that drives a terminal", async () => {
+    const error = { code: -32602, message: "no", data: { issues: [{ path: "a\u009b2J", message: "\u202eb" }] } };
+    const url = await serve(({ id }) => json({ jsonrpc: "2.0", id, error }));
+    const { stdout } = await send(url, { args: ["--json"] });
+    expect(stdout).toContain("\\u009b2J");
+    expect(stdout).not.toMatch(/[\u0080-\u009f\u202e]/);
+  });
+
   it("is told in the agent's own words", async () => {
-    const url = await serve((call) => result(call, { status: "error", error_message: "Mondays only.\u001b[2J" }));
+    const url = await serve((call) =>
+      result(call, { status: "error", error_message: "Mondays only.\u001b[2J", error_code: 7 }),
+    );
     const ended = await send(url, { args: ["--json"] });
     expect(ended).toMatchObject(failing(1, "It says: Mondays only.[2J"));
     expect(JSON.parse(ended.stdout)).toEqual({
