@@ -35,7 +35,9 @@ export function decodeError(request: {
 }): SekishoError {
   const { error, dialect, status } = request;
   const { code } = error;
-  const { reason, retryable, details } = findInData(error.data);
+  const { reason, retryable, details: known } = findInData(error.data);
+  const issues = known.issues ?? (code === invalidParamsCode ? foreignIssues(error.data) : undefined);
+  const details = issues === undefined ? known : { ...known, issues };
   if (reason !== undefined) {
     const wasGuessed = retryable === false && isRetryable(reason);
     return new SekishoError(reason, { details, code, exact: !wasGuessed });
@@ -205,6 +207,43 @@ function issuesIn(data: readonly unknown[]): ErrorDetails {
   const violations = data.flatMap((item) => badRequestSchema.safeParse(item).data ?? [])[0]?.fieldViolations;
   if (violations === undefined) return {};
   return { issues: violations.map(({ field, description }) => ({ path: field, message: description })) };
+}
+
+const invalidParamsCode = -32602;
+const listNames = ["issues", "errors", "details", "detail", "violations", "fieldViolations"];
+const pathNames = ["path", "loc", "field", "instancePath", "param", "parameter", "property"];
+const messageNames = ["message", "msg", "description", "error"];
+const maxIssues = 100;
+
+type Issue = { path: string; message: string };
+
+/** Reads what common validators say of fields: a list in `data` or in a member of it, or members by field. Never throws. */
+function foreignIssues(data: unknown): Issue[] | undefined {
+  const members = Object(data) as Record<string, unknown>;
+  const list = Array.isArray(data)
+    ? data
+    : listNames.map((name) => members[name]).find((each) => Object(each) === each);
+  const byField = list !== undefined && !Array.isArray(list) ? Object.entries(Object(list)) : [];
+  const issues = [
+    ...byField.map(([path, said]) => ({ path, message: String([said].flat().filter(isText)[0] ?? "") })),
+    ...(Array.isArray(list) ? list : [data]).slice(0, maxIssues).flatMap(toIssue),
+  ];
+  return issues.length === 0 ? undefined : issues.slice(0, maxIssues);
+}
+
+/** A path is a text, or a list of names and indexes. */
+function toIssue(entry: unknown): Issue[] {
+  const members = Object(entry) as Record<string, unknown>;
+  const paths = pathNames.map((name) =>
+    [members[name]].flat().filter((step) => isText(step) || Number.isInteger(step)),
+  );
+  const path = paths.find((steps) => steps.length > 0)?.join(".");
+  const message = messageNames.map((name) => members[name]).find(isText) ?? "";
+  return path === undefined || path === "" ? [] : [{ path, message }];
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
 }
 
 /** Metadata values are strings by their schema, so the two booleans are restored. */

@@ -1,7 +1,9 @@
 /** `sekisho send`: sends one task to a destination without Slack. */
 import { randomUUID } from "node:crypto";
-import { SekishoError } from "../../contracts/errors.ts";
+import { setTimeout as wait } from "node:timers/promises";
+import { type ClientReason, SekishoError } from "../../contracts/errors.ts";
 import type { TaskResult } from "../../contracts/methods.ts";
+import { backoffMs } from "../../lambdas/shared/async/waiting.ts";
 import {
   authorizerOf,
   isOwnExecution,
@@ -12,7 +14,7 @@ import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { createTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
-import { sanitizeLine, sanitizeLines } from "../../lambdas/shared/untrusted-input.ts";
+import { escapeActiveCharacters, sanitizeLine, sanitizeLines } from "../../lambdas/shared/untrusted-input.ts";
 import type { WorkerDestination } from "../../lambdas/verification/destinations.ts";
 import type { ExecutionClient } from "../../lambdas/verification/transport/runner.ts";
 import {
@@ -77,7 +79,7 @@ type Sending = { destination: WorkerDestination; deadlineMs: number; peer: Peer;
 
 async function sendAndShow(run: CommandRun, sending: Sending): Promise<number> {
   const { destination, deadlineMs, peer, text, json } = sending;
-  const { client, callTimeoutMs } = destination;
+  const { client, callTimeoutMs, sendTimeoutMs } = destination;
   const { signal, note } = run;
   const requestId = randomUUID();
   let taskId: string | undefined;
@@ -85,9 +87,12 @@ async function sendAndShow(run: CommandRun, sending: Sending): Promise<number> {
     taskId = id;
   };
   try {
-    const result = await complete({ client, callTimeoutMs, deadlineMs, text, requestId, signal, note, onAccepted });
+    const result = await complete({
+      ...{ client, callTimeoutMs, sendTimeoutMs, deadlineMs, text, requestId },
+      ...{ signal, note, onAccepted },
+    });
     const shown = result.status === "success" ? result.response_text : result.prompt;
-    run.print(json ? JSON.stringify(result) : sanitizeLines(shown));
+    run.print(json ? toJson(result) : sanitizeLines(shown));
     return exitCodes.success;
   } catch (thrown) {
     const error = SekishoError.from(thrown);
@@ -95,7 +100,8 @@ async function sendAndShow(run: CommandRun, sending: Sending): Promise<number> {
       note("Canceled.");
       return exitCodes.interrupted;
     }
-    if (json) run.print(JSON.stringify({ error: { reason: error.reason, ...error.details } }));
+    const { reason, details, explanation } = error;
+    if (json) run.print(toJson({ error: { reason, ...details, ...(explanation && { explanation }) } }));
     const failure = sendFailure({ ...peer, error, requestId, taskId });
     note(failure.text);
     return failure.isUnreachable ? exitCodes.notReachable : exitCodes.failed;
@@ -104,11 +110,19 @@ async function sendAndShow(run: CommandRun, sending: Sending): Promise<number> {
 
 /** The longest time that a host may hold one `get_task`. */
 const longestWaitMs = 10_000;
+/** The pause before a poll is repeated, after a failure that says nothing about the task. */
+const pollPause = { baseMs: 500, capMs: 15_000 };
+/** The least time between the beginnings of two polls. A host that holds the call is asked again at once. */
+const pollGapMs = 500;
+/** A longer delay that a host asks for is cut to this. */
+const mostObeyedMs = 60_000;
 const cancelTimeoutMs = 3000;
 
 type Completion = {
   client: ExecutionClient;
   callTimeoutMs: number;
+  /** For the call that sends the task. Default: `callTimeoutMs`. */
+  sendTimeoutMs?: number | undefined;
   text: string;
   requestId?: string;
   /** The time limit that the host gets for the task. */
@@ -125,6 +139,7 @@ type Completion = {
 export async function complete({
   client,
   callTimeoutMs,
+  sendTimeoutMs = callTimeoutMs,
   text,
   requestId = randomUUID(),
   deadlineMs,
@@ -139,8 +154,39 @@ export async function complete({
   const call = { requestId, sessionId, timeoutMs: callTimeoutMs, trace: createTrace() };
   const params = { channel: "cli", text, correlation_id: requestId, session_id: sessionId, timeout_ms: deadlineMs };
   const wait_ms = Math.floor(Math.min(longestWaitMs, callTimeoutMs / 2));
+
+  const pause = (ms: number) => wait(ms, undefined, { signal });
+
+  /** After a send whose outcome is unknown, the host may know the task. It is never sent under another id. */
+  async function lookUp(error: SekishoError): Promise<TaskResult> {
+    if (error.reason !== "ambiguous" || signal.aborted) throw error;
+    const look = { method: "get_task", params: { request_id: requestId }, id: randomUUID() } as const;
+    return client.call({ ...look, signal, ...call }).catch((thrown: unknown) => {
+      const found = SekishoError.from(thrown);
+      throw isOutcome(found) ? found : error;
+    });
+  }
+
+  /** Polls until there is an answer. A failed connection says nothing about the task, so only the deadline ends that. */
+  async function poll(params: { task_id: string; wait_ms: number }): Promise<TaskResult> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await client.call({ method: "get_task", params, id: randomUUID(), signal, ...call });
+      } catch (thrown) {
+        const error = SekishoError.from(thrown);
+        if (signal.aborted || !(error.reason === "ambiguous" || error.retryable)) throw error;
+        if (attempt === 0) note("The destination cannot be reached at the moment. Trying again until the deadline.");
+        const askedMs = Math.min(error.details.retry_after_ms ?? 0, mostObeyedMs);
+        await pause(Math.max(askedMs, backoffMs({ ...pollPause, attempt, random: Math.random })));
+      }
+    }
+  }
+
   try {
-    let result = await client.call({ method: "execute_task", params, id: requestId, signal, ...call });
+    const send = { ...call, timeoutMs: sendTimeoutMs };
+    let result = await client
+      .call({ method: "execute_task", params, id: requestId, signal, ...send })
+      .catch((thrown: unknown) => lookUp(SekishoError.from(thrown)));
     let shown = "";
     while (result.status === "accepted") {
       const { task_id, progress } = result;
@@ -151,8 +197,11 @@ export async function complete({
       if (shown === "" || (line !== "" && line !== shown))
         note(sanitizeLine(line) || "The task was accepted. Waiting for the result.");
       shown = line || shown || " ";
-      const poll = { method: "get_task", params: { task_id, wait_ms }, id: randomUUID() } as const;
-      result = await client.call({ ...poll, signal, ...call });
+      const beganAtMs = performance.now();
+      result = await poll({ task_id, wait_ms });
+      if (result.status !== "accepted") break;
+      const gapMs = Math.min(Math.max(result.poll_after_ms ?? 0, pollGapMs), mostObeyedMs);
+      await pause(Math.max(0, beganAtMs + gapMs - performance.now()));
     }
     return result;
   } catch (thrown) {
@@ -162,4 +211,16 @@ export async function complete({
     }
     throw tooLate.aborted && !interrupt.aborted ? new SekishoError("timeout", { cause: thrown }) : thrown;
   }
+}
+
+/** The reasons with which a task itself ends, as opposed to a call about it. */
+function isOutcome({ reason, endsTask }: SekishoError): boolean {
+  return endsTask || outcomes.includes(reason);
+}
+
+const outcomes: readonly ClientReason[] = ["execution_failed", "timeout", "canceled", "plan_error", "budget_exceeded"];
+
+/** A peer's text may hold characters that a terminal acts upon, and that JSON leaves as they are. */
+function toJson(value: object): string {
+  return escapeActiveCharacters(JSON.stringify(value));
 }

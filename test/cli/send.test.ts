@@ -5,7 +5,7 @@ import { complete } from "../../bin/commands/send.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
 import { createInProcessTransport } from "../../lambdas/verification/transport/in-process/transport.ts";
 import { createClient } from "../../lambdas/verification/transport/runner.ts";
-import { failure, json, raw, result, silence } from "../doubles/answers.ts";
+import { failure, json, raw, result, silence, success } from "../doubles/answers.ts";
 import { connectionReset, type Received, startWebServer, type WebServer } from "../doubles/web-server.ts";
 import { freePort } from "../e2e/processes.ts";
 import { folderOfFile } from "../tooling/cleanup.ts";
@@ -19,7 +19,7 @@ afterEach(async () => {
   open = [];
 });
 
-type Call = { id: string; method: string; request: Request };
+type Call = { id: string; method: string; params: Record<string, unknown>; request: Request };
 
 async function serve(answer: (call: Call) => Response | Promise<Response>): Promise<string> {
   const handle = async ({ body, request }: Received) =>
@@ -57,7 +57,7 @@ describe("sekisho send where nobody knows whether the task arrived", () => {
   ])("says so of a peer that %s, says how to find out, and exits with 1", async (_what, answer, why) => {
     let id = "";
     const url = await serve((call) => {
-      id = call.id;
+      if (call.method === "execute_task") id = call.id;
       return answer(call);
     });
     const ended = await send(url);
@@ -105,7 +105,7 @@ describe("sekisho send where the task certainly did not begin", () => {
     const server = await startWebServer({ handle: async () => new Response("<html>", html) });
     open.push(server);
     const ended = await sendTo({ transport: "a2a", card: server.url, authorizer: bearer });
-    expect(ended).toMatchObject(failing(1, "The card's address returns no agent card"));
+    expect(ended).toMatchObject(failing(1, "The card's address returns a web page"));
     expect(ended.stderr).toContain("The task has not begun.");
   });
 
@@ -144,14 +144,14 @@ describe("sekisho send where the task was refused or failed", () => {
 type Asked = { method: string; params: Record<string, unknown> };
 
 /** A host that says `accepted` for ever, whatever time the task was given. */
-function endlessHost() {
+function endlessHost(more: object = {}) {
   const asked: Asked[] = [];
   const handle = async (request: Request) => {
     const { id, method, params } = (await request.json()) as Asked & { id: string };
     asked.push({ method, params });
     await setTimeout(5);
     const status = method === "cancel_task" ? "canceled" : "accepted";
-    return Response.json({ jsonrpc: "2.0", id, result: { status, task_id: "t1" } });
+    return Response.json({ jsonrpc: "2.0", id, result: { status, task_id: "t1", ...more } });
   };
   const client = createClient({
     transport: createInProcessTransport({ handle, maxResponseBytes: 10_000 }),
@@ -163,6 +163,82 @@ function endlessHost() {
 
 const sending = { callTimeoutMs: 1501, text: "hello", note: () => {} };
 const nobody = new AbortController().signal;
+
+describe("sekisho send where its destination fails on the way", () => {
+  const accepted = { status: "accepted", task_id: "t1" };
+
+  it("goes on polling through resets and outages, and sends the task once", async () => {
+    const methods: string[] = [];
+    const url = await serve((call) => {
+      methods.push(call.method);
+      if (call.method === "execute_task") return result(call, accepted);
+      if (methods.length < 6) throw connectionReset;
+      if (methods.length === 6) return raw("", { status: 503 });
+      return success(call, "Good morning.");
+    });
+    const ended = await send(url);
+    expect(ended).toMatchObject({ code: 0, stdout: "Good morning.\n" });
+    expect(ended.stderr).toContain("Trying again until the deadline.");
+    expect(methods.filter((method) => method === "execute_task")).toHaveLength(1);
+  });
+
+  it("looks the task up by its request id where the answer to it was lost", async () => {
+    const sent: string[] = [];
+    const url = await serve((call) => {
+      if (call.method !== "execute_task") {
+        expect([call.params.request_id, call.params.task_id]).toContainEqual(call.params.task_id ? "t1" : sent[0]);
+        return call.params.task_id ? success(call, "Good morning.") : result(call, accepted);
+      }
+      sent.push(call.id);
+      throw connectionReset;
+    });
+    expect(await send(url)).toMatchObject({ code: 0, stdout: "Good morning.\n" });
+    expect(sent).toHaveLength(1);
+  });
+
+  it.each<[string, unknown, string]>([
+    ["our host", { reason: "invalid_params", issues: [{ path: "text", message: "too long" }] }, "text (too long)"],
+    [
+      "pydantic",
+      [{ type: "missing", loc: ["message", "parts", 0, "text"], msg: "Field required" }],
+      "message.parts.0.text (Field required)",
+    ],
+    ["ajv", { errors: [{ instancePath: "/message/role", message: "must be user" }] }, "/message/role (must be user)"],
+    ["members by field", { errors: { channel: ["is not known"] } }, "channel (is not known)"],
+    ["a list of names", { missing: ["name"] }, "name (missing)"],
+    ["one field", { field: "channel" }, "channel."],
+    [
+      "Google",
+      [{ "@type": "type.googleapis.com/google.rpc.BadRequest", fieldViolations: [{ field: "a", description: "b" }] }],
+      "a (b)",
+    ],
+    ["somebody hostile", { errors: [null, 7, { path: "\u001b[31mx", message: "y\n".repeat(9999) }] }, "[31mx (y y"],
+  ])("names the field of which it complains, in the words of %s", async (_, data, words) => {
+    const url = await serve(({ id }) => json({ jsonrpc: "2.0", id, error: { code: -32602, message: "no", data } }));
+    const ended = await send(url);
+    expect(ended).toMatchObject(failing(1, `It complains of ${words}`));
+    expect(ended.stderr.length).toBeLessThan(1000);
+  });
+
+  it("shows nothing as JSON that drives a terminal", async () => {
+    const error = { code: -32602, message: "no", data: { issues: [{ path: "a\u009b2J", message: "\u202eb" }] } };
+    const url = await serve(({ id }) => json({ jsonrpc: "2.0", id, error }));
+    const { stdout } = await send(url, { args: ["--json"] });
+    expect(stdout).toContain("\\u009b2J");
+    expect(stdout).not.toMatch(/[\u0080-\u009f\u202e]/);
+  });
+
+  it("is told in the agent's own words", async () => {
+    const url = await serve((call) =>
+      result(call, { status: "error", error_message: "Mondays only.\u001b[2J", error_code: 7 }),
+    );
+    const ended = await send(url, { args: ["--json"] });
+    expect(ended).toMatchObject(failing(1, "It says: Mondays only.[2J"));
+    expect(JSON.parse(ended.stdout)).toEqual({
+      error: { reason: "execution_failed", explanation: "Mondays only.[2J" },
+    });
+  });
+});
 
 describe("a task of the command line", () => {
   it("is given up and canceled when the host has not ended it by the deadline and the time of grace", async () => {
@@ -180,6 +256,14 @@ describe("a task of the command line", () => {
       { method: "execute_task", params: { timeout_ms: 100 } },
       { method: "get_task", params: { wait_ms: 750 } },
     ]);
+  });
+
+  it("is not polled without a pause, whatever delay the host asks for", async () => {
+    for (const poll_after_ms of [undefined, 0, 1e15]) {
+      const { asked, client } = endlessHost({ poll_after_ms });
+      await expect(complete({ ...sending, client, signal: nobody, deadlineMs: 300, graceMs: 0 })).rejects.toThrow();
+      expect(asked.filter(({ method }) => method === "get_task")).toHaveLength(1);
+    }
   });
 
   it("is canceled, and not called too late, when a person interrupts it", async () => {

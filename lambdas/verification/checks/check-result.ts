@@ -19,7 +19,7 @@ export type HealthRequest = {
 
 /**
  * `unreachable` means that nothing responded. `summary` is for people: the problem in the first sentence, then what to do. The only peer
- * text in it is the peer's name, version and URL.
+ * text in it is the peer's name, versions, bindings and URL.
  */
 export type CheckResult = {
   health: "healthy" | "unhealthy" | "unreachable";

@@ -1,5 +1,6 @@
 /** Explains why a check got no usable response, and says what to do. It shows error codes only, because messages may contain secrets. */
 import { SekishoError } from "../../../contracts/errors.ts";
+import { CardProblem } from "../transport/a2a/card-problem.ts";
 import { type CheckResult, reasonText } from "./check-result.ts";
 
 /** `address` is a URL or an ARN. `timedOutMs` is set if the check ended by its time-out. */
@@ -59,13 +60,8 @@ function invalidTokenText({ error, authorizer }: { error: SekishoError; authoriz
 }
 
 /** Explains a problem with the agent card of an A2A agent. Returns undefined if the card is not the problem. */
-export function cardFailureText({ reason, undelivered }: SekishoError): string | undefined {
-  if (!undelivered) return undefined;
-  if (reason === "version_not_supported")
-    return "Its agent card lists no JSON-RPC interface in a version that Sekisho supports.";
-  return reason === "invalid_response"
-    ? "The card's address returns no agent card, or one whose interface is at another origin. Check the address, or set url."
-    : undefined;
+export function cardFailureText({ cause }: SekishoError): string | undefined {
+  return cause instanceof CardProblem ? cause.message : undefined;
 }
 
 /** True if the error came in a response. Such an error has no cause, or a cause with the HTTP status. */

@@ -232,8 +232,9 @@ function toTrustedError(call: RunningCall, error: SekishoError, idempotent: bool
   return mayHaveRun ? new SekishoError("ambiguous", { details, cause: error }) : error;
 }
 
-/** Hosts deduplicate `execute_task` by UUIDs only. Every other method may be repeated with any id. */
+/** A read may always be repeated. Hosts deduplicate `execute_task` by UUIDs only, and every other method with any id. */
 function isDeduplicated(call: RunningCall, idempotent: boolean): boolean {
+  if (call.method === "get_task") return true;
   return idempotent && (call.method !== "execute_task" || isDedupedId(call.id));
 }
 

@@ -1,5 +1,6 @@
 /** Explains why `sekisho send` got no result, whether the task may be running, and what to do. */
 import type { ClientReason, SekishoError } from "../../../contracts/errors.ts";
+import { sanitizeLine, truncate } from "../../../lambdas/shared/untrusted-input.ts";
 import { reasonText } from "../../../lambdas/verification/checks/check-result.ts";
 import {
   cardFailureText,
@@ -68,5 +69,29 @@ function explainError({ error, address, authorizer }: FailedTask): { why: string
     const { health, summary } = createFailedCheck({ thrown: error, address, authorizer, timedOutMs: undefined });
     return { why: summary, isUnreachable: health === "unreachable" };
   }
-  return { why: cardFailureText(error) ?? reasonText({ reason, authorizer }) ?? message, isUnreachable: false };
+  const why = cardFailureText(error) ?? reasonText({ reason, authorizer }) ?? message;
+  return { why: [why, issuesText(error), explanationText(error)].filter(Boolean).join(" "), isUnreachable: false };
+}
+
+const maxIssues = 10;
+const maxTextLength = 300;
+
+/** Names the fields that the peer complains of. Its texts are cut, and have nothing that drives a terminal. */
+function issuesText({ details: { issues = [] } }: SekishoError): string {
+  if (issues.length === 0) return "";
+  const listed = issues.slice(0, maxIssues).map(({ path, message }) => {
+    const text = toLine(message);
+    return `${toLine(path) || "the params"}${text === "" ? "" : ` (${text})`}`;
+  });
+  const more = issues.length > maxIssues ? ` and ${issues.length - maxIssues} more` : "";
+  return `It complains of ${listed.join(", ")}${more}.`;
+}
+
+function explanationText({ explanation }: SekishoError): string {
+  return explanation === undefined ? "" : `It says: ${toLine(explanation)}`;
+}
+
+function toLine(text: string): string {
+  const line = sanitizeLine(text.replace(/\s+/g, " ")).trim();
+  return line.length > maxTextLength ? `${truncate(line, maxTextLength)}…` : line;
 }

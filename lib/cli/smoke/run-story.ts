@@ -160,7 +160,13 @@ export async function runStory(story: Story, dependencies: StoryDependencies): P
       const endMs = performance.now() + patienceMs + moreMs;
       for (;;) {
         signal.throwIfAborted();
-        latest = (await zone.store.get({ id: requestId }))?.task;
+        const known = latest;
+        const stored = await zone.store.get({ id: requestId }).catch((thrown: unknown) => {
+          // Once a look has succeeded, a failed one is made again until the time is over.
+          if (known === undefined || signal.aborted || performance.now() > endMs) throw thrown;
+          return { task: known };
+        });
+        latest = stored?.task;
         if (latest !== undefined) {
           const line = `${story}: ${latest.state}${polls() < 5 ? "" : `, ${polls() - (polls() % 5)} polls`}`;
           if (line !== shown) note(line);

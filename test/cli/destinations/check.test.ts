@@ -283,6 +283,15 @@ const cardAt =
     return json({ name: "An agent\u001b[31m", supportedInterfaces, capabilities: {} });
   };
 
+const cardOver =
+  (...bindings: string[]): Answer =>
+  ({ base }) => {
+    const supportedInterfaces = bindings.map((protocolBinding) => ({
+      ...{ url: base, protocolBinding, protocolVersion: "1.0" },
+    }));
+    return json({ name: "An agent", supportedInterfaces });
+  };
+
 const agents: Record<string, { card: Answer; call: Answer }> = {
   "speaks-both": { card: cardAt("0.3", "1.0"), call: unknownTask },
   "knows-every-task": {
@@ -291,6 +300,22 @@ const agents: Record<string, { card: Answer; call: Answer }> = {
   },
   "is-too-old": { card: cardAt("0.2.6"), call: unknownTask },
   "is-a-page": { card: () => new Response("<html>", { headers: { "content-type": "text/html" } }), call: unknownTask },
+  "is-a-page-as-json": { card: () => raw("<!doctype html>"), call: unknownTask },
+  "is-rest-only": { card: cardOver("HTTP+JSON", "GRPC"), call: unknownTask },
+  "is-grpc-only": {
+    card: ({ base }) => json({ name: "old", protocolVersion: "0.3.0", url: base, preferredTransport: "GRPC" }),
+    call: unknownTask,
+  },
+  "is-pinned": { card: cardAt("1.0"), call: unknownTask },
+  "is-nowhere": { card: () => new Response("<html>", { status: 404 }), call: unknownTask },
+  "is-broken": { card: () => raw('{"name": "an ag'), call: unknownTask },
+  "is-foreign": { card: () => json({ name: "left-pad", version: "1.3.0" }), call: unknownTask },
+  "is-null": { card: () => json(null), call: unknownTask },
+  "is-hostile": {
+    card: cardOver("\u001b[31mbad", "x".repeat(2000), ..."abcdefghijk"),
+    call: unknownTask,
+  },
+  "is-huge": { card: () => json({ name: "x".repeat(300_000) }), call: unknownTask },
   "is-elsewhere": { card: (call) => cardAt("1.0")({ ...call, base: "https://elsewhere.example/" }), call: unknownTask },
   "hides-its-card": { card: () => json({}, { status: 401 }), call: unknownTask },
   "refuses-calls": { card: cardAt("1.0"), call: () => raw("", { status: 403 }) },
@@ -369,13 +394,32 @@ describe("sekisho destinations check of an A2A agent", () => {
 
   it("says of each that cannot be used why not, and what to do", async () => {
     const names = Object.keys(agents).filter((name) => name !== "speaks-both");
-    const { code, told } = await checkAgents(Object.fromEntries(names.map((name) => [name, agentAt(name)])));
+    const named = names.map((name) => [name, agentAt(name, name === "is-pinned" ? { version: "0.3" } : {})]);
+    const { code, told } = await checkAgents(Object.fromEntries(named));
     expect(code).toBe(1);
     expect(told).toEqual({
       "knows-every-task": expect.stringMatching(/^healthy: An agent/),
-      "is-too-old": expect.stringMatching(/^unhealthy: Its agent card lists no JSON-RPC interface in a version/),
-      "is-a-page": expect.stringMatching(/^unhealthy: The card's address returns no agent card/),
-      "is-elsewhere": expect.stringMatching(/^unhealthy: .*interface is at another origin.* set url/),
+      "is-too-old": expect.stringMatching(
+        /^unhealthy: .*JSON-RPC in version 0\.2\.6 of A2A only.*supports 1\.0 and 0\.3/,
+      ),
+      "is-rest-only": expect.stringMatching(/^unhealthy: Its agent card offers HTTP\+JSON, GRPC only, and .*gateway/),
+      "is-grpc-only": expect.stringMatching(/^unhealthy: Its agent card offers GRPC only/),
+      "is-pinned": expect.stringMatching(/^unhealthy: .*in version 1\.0 of A2A only, .*version is 0\.3.*"highest"/),
+      "is-nowhere": expect.stringMatching(
+        /^unhealthy: There is no agent card at its address \(HTTP 404\)\. .*agent-card\.json/,
+      ),
+      "is-a-page": expect.stringMatching(/^unhealthy: The card's address returns a web page/),
+      "is-a-page-as-json": expect.stringMatching(/^unhealthy: The card's address returns a web page/),
+      "is-broken": expect.stringMatching(/^unhealthy: The card's address returns something that is not JSON/),
+      "is-foreign": expect.stringMatching(
+        /^unhealthy: The JSON at the card's address is not the agent card.*no address to call/,
+      ),
+      "is-null": expect.stringMatching(
+        /^unhealthy: The JSON at the card's address is not the agent card of an A2A agent/,
+      ),
+      "is-hostile": expect.stringMatching(/^unhealthy: Its agent card offers \[31mbad, x{60}.* and more only/),
+      "is-huge": expect.stringMatching(/^unhealthy: Its agent card is larger than 256 KiB/),
+      "is-elsewhere": expect.stringMatching(/^unhealthy: .*address at another origin.* set the destination's url/),
       "hides-its-card": expect.stringMatching(/^unhealthy: It could not authenticate the caller/),
       "refuses-calls": expect.stringMatching(/^unhealthy: .*denied access to the caller.*\(HTTP 403\)/),
       "knows-no-tasks": expect.stringMatching(/^unhealthy: .*error -32601, /),

@@ -6,6 +6,7 @@ import { type ClientReason, reasons, SekishoError } from "../../../contracts/err
 import { createAnsweredCheck } from "../../../lambdas/verification/checks/check-result.ts";
 import { createFailedCheck } from "../../../lambdas/verification/checks/failed-check.ts";
 import { discoveryRequest } from "../../../lambdas/verification/checks/health-requests.ts";
+import { createCardError } from "../../../lambdas/verification/transport/a2a/card-problem.ts";
 import { CredentialError } from "../../../lambdas/verification/transport/authorizer/authorizer.ts";
 
 function checkResult({ dialect, error, status = 200 }: { dialect: Dialect; error: object; status?: number }) {
@@ -112,18 +113,12 @@ describe("why nothing came back from a destination", () => {
     expect(checkResult.summary).not.toContain("issues");
   });
 
-  it.each([
-    ["invalid_response", "card's address returns no agent card"],
-    ["version_not_supported", "no JSON-RPC interface in a version"],
-  ] as const)("is an agent card that cannot be used, where %s comes before anything was sent", (reason, words) => {
-    const cause = new Error(secret);
+  it("is what is wrong with an agent card, in its own sentence", () => {
     const peer = { address: "https://far.example/", authorizer: "bearer", timedOutMs: undefined };
-    const unsent = new SekishoError(reason, { cause, undelivered: true });
-    expect(createFailedCheck({ thrown: unsent, ...peer })).toEqual({
-      health: "unhealthy",
-      summary: expect.stringContaining(words),
-    });
-    expect(createFailedCheck({ thrown: new SekishoError(reason), ...peer }).summary).not.toContain("card");
+    const thrown = createCardError("CardNotFound", "There is no agent card at its address.");
+    const summary = "There is no agent card at its address.";
+    expect(createFailedCheck({ thrown, ...peer })).toEqual({ health: "unhealthy", summary });
+    expect(createFailedCheck({ thrown: new SekishoError(thrown.reason), ...peer }).summary).not.toContain("card");
   });
 
   it("is what the peer answered, and not the token, where a status came back before anything was sent", () => {

@@ -2,7 +2,7 @@
  * Fetches an agent's card, caches it, and revalidates it with its ETag. Redirects are followed within the card's origin only, because
  * credentials must not go anywhere else.
  */
-import { type ReadCard, readCardSchema } from "../../../../contracts/a2a/card.ts";
+import { agentCardPath, type ReadCard, readCardSchema } from "../../../../contracts/a2a/card.ts";
 import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { createCachedCredential } from "../../../shared/async/cached-credential.ts";
@@ -11,7 +11,8 @@ import { parseJson, parseUrl } from "../../../shared/untrusted-input.ts";
 import { parseCheckedUrl } from "../authorizer/authorizer.ts";
 import type { AuthorizedSend, HttpResponse } from "../http/transport.ts";
 import { type CheckResponseHead, checkResponseHead, isRedirection, statusToReason } from "../read-response.ts";
-import { createUnusableCardError, toUndeliveredError } from "./interfaces.ts";
+import { createCardError, foreignText } from "./card-problem.ts";
+import { toUndeliveredError } from "./interfaces.ts";
 
 /** The limit for the whole fetch with its redirects. */
 const fetchTimeoutMs = 5000;
@@ -69,16 +70,45 @@ export function createCardSource(options: {
 }
 
 function read({ status, retryAfterMs: retry_after_ms, body }: HttpResponse): ReadCard {
-  if (status < 200 || status >= 300) {
-    const cause = Object.assign(new Error("the card's URL returned an error"), { status });
-    throw new SekishoError(statusToReason(status), {
-      details: retry_after_ms === undefined ? {} : { retry_after_ms },
-      cause,
-    });
+  if (status < 200 || status >= 300) throw createStatusError(status, retry_after_ms);
+  const json = parseJson(body);
+  if (json === undefined) {
+    const isPage = /^\s*</.test(Buffer.from(body.subarray(0, 100)).toString());
+    throw isPage ? createPageError() : createNotJsonError();
   }
-  const card = readCardSchema.safeParse(parseJson(body)).data;
-  if (card === undefined) throw createUnusableCardError("the card's URL does not return an agent card");
+  const card = readCardSchema.safeParse(json).data;
+  if (card === undefined) throw createCardError("CardIsForeign", foreignText);
   return card;
+}
+
+const usualPaths = `Most agents have it at ${agentCardPath}, older ones at /.well-known/agent.json.`;
+
+function createStatusError(status: number, retry_after_ms: number | undefined): SekishoError {
+  if (status === 404 || status === 405 || status === 410) {
+    return createCardError("CardNotFound", `There is no agent card at its address (HTTP ${status}). ${usualPaths}`);
+  }
+  const reason = statusToReason(status);
+  if (reason === "invalid_response" || reason === "payload_too_large") {
+    const message = `The card's address answers HTTP ${status} instead of an agent card. Check the address, and the agent's log.`;
+    return createCardError("CardRefused", message);
+  }
+  const cause = Object.assign(new Error("the card's URL returned an error"), { status });
+  return new SekishoError(reason, { details: retry_after_ms === undefined ? {} : { retry_after_ms }, cause });
+}
+
+function createPageError(): SekishoError {
+  const message = `The card's address returns a web page instead of an agent card. Check the address, and whether a login page is in front of it. ${usualPaths}`;
+  return createCardError("CardIsHtml", message);
+}
+
+function createNotJsonError(): SekishoError {
+  const message =
+    "The card's address returns something that is not JSON in UTF-8, uncompressed. Check the address, or ask the agent's maker to mend its card.";
+  return createCardError("CardIsNotJson", message);
+}
+
+function createRedirectError(why: string): SekishoError {
+  return createCardError("CardRedirects", `The card's address redirects ${why}. Set card to the final address.`);
 }
 
 const maxCardBytes = 256 * 1024;
@@ -106,19 +136,24 @@ async function fetchCard(options: {
     if (response.status === 304 && etag !== undefined) return response;
     url = resolveRedirect({ from: url, location: response.headers.location });
   }
-  throw createUnusableCardError("the card's URL redirects too often");
+  throw createRedirectError("too often");
 }
 
-const refuse: CheckResponseHead = (head) => (isRedirection(head.status) ? undefined : checkResponseHead(head));
+const refuse: CheckResponseHead = (head) => {
+  if (isRedirection(head.status)) return undefined;
+  const refusal = checkResponseHead(head);
+  if (refusal?.reason !== "invalid_response") return refusal;
+  return /html/i.test(head.headers["content-type"] ?? "") ? createPageError() : createNotJsonError();
+};
 
 function resolveRedirect({ from, location }: { from: URL; location: string | undefined }): URL {
   const to = location === undefined ? null : parseUrl(location, from.href);
-  if (to === null) throw createUnusableCardError("the card's URL redirects to nowhere");
-  if (to.origin !== from.origin) throw createUnusableCardError("the card's URL redirects to another origin");
+  if (to === null) throw createRedirectError("to nowhere");
+  if (to.origin !== from.origin) throw createRedirectError("to another origin");
   try {
     return parseCheckedUrl(to.href);
   } catch {
-    throw createUnusableCardError("the card's URL redirects to a URL with credentials");
+    throw createRedirectError("to an address with credentials");
   }
 }
 

@@ -1,11 +1,12 @@
 /** Lists the interfaces of an agent's card that Sekisho can call. */
 
-import type { ReadCard } from "../../../../contracts/a2a/card.ts";
+import type { AgentInterface, ReadCard } from "../../../../contracts/a2a/card.ts";
 import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
 import { listInterfaces } from "../../../../contracts/a2a/v03/card.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { parseUrl } from "../../../shared/untrusted-input.ts";
 import { parseCheckedUrl } from "../authorizer/authorizer.ts";
+import { createCardError, foreignText, listWords } from "./card-problem.ts";
 
 /** `tenant` is echoed in every request (A2A 1.0, section 4.4.6). */
 export type UsableInterface = { url: URL; version: A2aVersion; tenant: string | undefined };
@@ -22,15 +23,13 @@ export function listUsableInterfaces(request: {
   version: A2aVersion | undefined;
 }): readonly [UsableInterface, ...UsableInterface[]] {
   const { card, cardUrl, url, version: pinned } = request;
-  const spoken = listInterfaces(card).flatMap(({ url: address, protocolBinding, protocolVersion, tenant }) => {
+  const offered = listInterfaces(card);
+  const spoken = offered.flatMap(({ url: address, protocolBinding, protocolVersion, tenant }) => {
     const version = readVersion(protocolVersion);
-    const isSpoken = protocolBinding.toUpperCase() === "JSONRPC" && version !== undefined;
+    const isSpoken = isJsonRpc({ protocolBinding }) && version !== undefined;
     return isSpoken && version === (pinned ?? version) ? [{ address, version, tenant }] : [];
   });
-  if (spoken.length === 0) {
-    const cause = new Error("the card names no JSON-RPC interface of a supported version");
-    throw new SekishoError("version_not_supported", { cause, undelivered: true });
-  }
+  if (spoken.length === 0) throw createUnspokenError({ offered, pinned });
   const [first, ...others] = spoken
     .flatMap(({ address, ...rest }) => {
       const usable = url ?? addressWithin(cardUrl.origin, address);
@@ -38,9 +37,38 @@ export function listUsableInterfaces(request: {
     })
     .toSorted((one, other) => Number(other.version) - Number(one.version));
   if (first === undefined) {
-    throw createUnusableCardError("the card's interface has another origin than the card. Set the destination's url");
+    const message =
+      "Its agent card names an address at another origin than the card's own, where its credentials do not go. If that address is right, set the destination's url to it.";
+    throw createCardError("CardAtOtherOrigin", message);
   }
   return [first, ...others.filter(({ tenant }) => tenant === first.tenant)];
+}
+
+function isJsonRpc({ protocolBinding }: Pick<AgentInterface, "protocolBinding">): boolean {
+  return protocolBinding.toUpperCase() === "JSONRPC";
+}
+
+/** Says what the card offers instead. */
+function createUnspokenError(request: {
+  offered: readonly AgentInterface[];
+  pinned: A2aVersion | undefined;
+}): SekishoError {
+  const { offered, pinned } = request;
+  if (offered.length === 0) {
+    return createCardError("CardIsForeign", `${foreignText} It has a name, but no address to call.`);
+  }
+  const versions = listWords(offered.filter(isJsonRpc).map(({ protocolVersion }) => protocolVersion));
+  if (versions === "") {
+    const bindings = listWords(offered.map(({ protocolBinding }) => protocolBinding));
+    const message = `Its agent card offers ${bindings} only, and Sekisho calls agents over JSON-RPC. Ask its maker for a JSON-RPC interface, or put a gateway in front of it.`;
+    return createCardError("CardWithoutJsonRpc", message);
+  }
+  const isPinned = pinned !== undefined && offered.some((one) => isJsonRpc(one) && readVersion(one.protocolVersion));
+  const advice = isPinned
+    ? `the destination's version is ${pinned}. Set it to "highest".`
+    : "Sekisho supports 1.0 and 0.3. Ask its maker for one of them.";
+  const message = `Its agent card offers JSON-RPC in version ${versions} of A2A only, and ${advice}`;
+  return createCardError("CardOfOtherVersion", message);
 }
 
 /** Treats 1.x as 1.0. Versions before 0.3 are not supported. */
@@ -62,10 +90,13 @@ function addressWithin(origin: string, address: string): URL | undefined {
 export function toUndeliveredError(thrown: unknown): SekishoError {
   if (!(thrown instanceof SekishoError)) return new SekishoError("unavailable", { cause: thrown, undelivered: true });
   const { reason, details, exact, cause } = thrown;
-  const shown = reason === "ambiguous" ? "unavailable" : reason === "payload_too_large" ? "invalid_response" : reason;
-  return new SekishoError(shown, { details, exact, cause, undelivered: true });
-}
-
-export function createUnusableCardError(why: string): SekishoError {
-  return new SekishoError("invalid_response", { cause: new Error(why), undelivered: true });
+  if (reason === "payload_too_large") {
+    return createCardError("CardTooLarge", "Its agent card is larger than 256 KiB. Check the card's address.");
+  }
+  return new SekishoError(reason === "ambiguous" ? "unavailable" : reason, {
+    details,
+    exact,
+    cause,
+    undelivered: true,
+  });
 }

@@ -70,9 +70,12 @@ describe("the interfaces of a card", () => {
     { supportedInterfaces: [over("1.0", { protocolBinding: "GRPC" })] },
     { supportedInterfaces: [over("1.0", { protocolBinding: "HTTP+JSON" })] },
     { protocolVersion: "0.3.0", url: `${origin}/old`, preferredTransport: "GRPC" },
-    {},
   ])("without JSON-RPC are of no use: %j", (card) => {
     expect(() => chosen(card)).toThrow(expect.objectContaining({ reason: "version_not_supported", undelivered: true }));
+  });
+
+  it("of a card without any are those of no agent", () => {
+    expect(() => chosen({})).toThrow(expect.objectContaining({ reason: "invalid_response", undelivered: true }));
   });
 
   it("in another version than the one that is pinned are of no use", () => {
