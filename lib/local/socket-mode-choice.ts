@@ -86,5 +86,5 @@ ${allowlistHint()}
 
 function allowlistHint(): string {
   return `If someone is refused, npx sekisho tasks show REFERENCE (the reference in the refusal) shows the ids of team,
-channel and user, and npx sekisho allow why with these prints the command that adds a rule.`;
+channel and user, and npx sekisho allow why with these prints the command that adds a rule to the allowlist.`;
 }

@@ -5,6 +5,7 @@ import { copyFileSync, mkdirSync, readdirSync, realpathSync, writeFileSync } fro
 import { join } from "node:path";
 import { text as readText } from "node:stream/consumers";
 import { describe, expect, it } from "@jest/globals";
+import { failureText } from "../../lambdas/verification/slack/messages/failure-text.ts";
 import { freePort } from "../e2e/processes.ts";
 import { writeConfig } from "./aws/a-stage.ts";
 import { commandHere, failing, printing, refusing } from "./aws/command-here.ts";
@@ -119,7 +120,7 @@ describe("sekisho start", () => {
   it("--once exits with 1 when the task fails", async () => {
     const ended = await run(["start", "--once", "fail"]);
     expect(ended.code).toBe(1);
-    expect(ended.stdout).toContain("could not finish");
+    expect(ended.stdout).toContain(failureText({ reason: "execution_failed", lost: false, locale: "en" }).happened);
   });
 
   it("shows its addresses, serves the page, and stops cleanly on SIGINT and SIGTERM", async () => {

@@ -84,7 +84,7 @@ describe("who may ask", () => {
     world = await startWorld({
       transport: "in-process",
       slack: {
-        contact: "the platform team",
+        admins: [{ user: "UADMIN" }],
         command: { name: "/sekisho", answerIn: "person" },
         install: { clientId: "1234.5678", clientSecret: { env: "SLACK_CLIENT_SECRET" } },
       },
@@ -114,7 +114,7 @@ describe("who may ask", () => {
       .filter(({ channel }) => channel === there.channel);
     expect(user).toBe("UHANAKO");
     expect(words).toMatch(/[ぁ-ん]/);
-    expect(words).toContain("the platform team");
+    expect(words).toContain("<@UADMIN>");
     expect(words).not.toMatch(/npx|--/);
 
     writeFileSync(join(world.folder, "sekisho.config.json"), "{}");

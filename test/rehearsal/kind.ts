@@ -134,8 +134,8 @@ export function rehearse(kind: ExecutionKind): void {
       expect(collector.bytes()).not.toContain("one trace of it all");
     });
 
-    it("tells of a failure, and of a refusal with what to add, which lets in who was refused", async () => {
-      await askAndRead(world, "fail", /could not finish/);
+    it("tells of a failure and of a refusal, and answers who was refused once a rule lets them in", async () => {
+      await askAndRead(world, "fail", /couldn't finish/);
       const { refusal } = await letIn(world);
       expect(refusal).not.toContain("let me in");
     });

@@ -103,7 +103,7 @@ export const installText: Record<InstallSituation, Record<Locale, Notice>> = {
       todo: "Nothing was installed. Start again.",
     },
     ja: {
-      happened: "Slackの許可が期限切れか、すでに使用されています。",
+      happened: "Slackでの許可が期限切れか、すでに使用済みです。",
       todo: "インストールは完了していません。もう一度お試しください。",
     },
   },

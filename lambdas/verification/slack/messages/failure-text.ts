@@ -62,7 +62,7 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
   agent_failed: {
     en: { happened: "The agent couldn't finish this.", todo: "Try again, or say it in other words." },
     ja: {
-      happened: "エージェントが完了できませんでした。",
+      happened: "エージェントは作業を完了できませんでした。",
       todo: "もう一度お試しいただくか、別の言い方でお送りください。",
     },
   },
@@ -77,7 +77,7 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
   lost: {
     en: { happened: "This was interrupted before it was done.", todo: "Check what was done before you ask again." },
     ja: {
-      happened: "完了する前に中断されました。",
+      happened: "完了前に中断されました。",
       todo: "どこまで実行されたかを確認してから、もう一度お試しください。",
     },
   },
@@ -117,7 +117,7 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
       todo: "Tell your admin, and give them the reference below.",
     },
     ja: {
-      happened: "エージェントへの接続が認証されませんでした。",
+      happened: "エージェントへの接続を認証できませんでした。",
       todo: "下のお問い合わせ番号を管理者にお伝えください。",
     },
   },
@@ -153,7 +153,7 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
   },
   too_large: {
     en: {
-      happened: "Your message or the answer to it is too large for me.",
+      happened: "Your message, or the answer to it, is too large.",
       todo: "Shorten it, or ask for less at once.",
     },
     ja: { happened: "メッセージまたは回答が大きすぎます。", todo: "短くするか、分けてお送りください。" },

@@ -31,7 +31,7 @@ export const emptyAnswerText: Record<Locale, (files: number) => string> = {
   en: (files) =>
     files === 0
       ? "The agent's answer is empty. Try again in other words."
-      : `The agent's answer is in the attached ${files === 1 ? "file" : `${files} files`}.`,
+      : `The agent's answer is in the ${files === 1 ? "attached file" : `${files} attached files`}.`,
   ja: (files) =>
     files === 0
       ? "エージェントの回答は空でした。別の言い方でもう一度お試しください。"
@@ -40,7 +40,7 @@ export const emptyAnswerText: Record<Locale, (files: number) => string> = {
 
 const answerStart: Record<Locale, (name: string) => string> = {
   en: (name) => `_This is only the beginning. The full answer is in ${name}._`,
-  ja: (name) => `_ここまでは冒頭です。全文は ${name} をご覧ください。_`,
+  ja: (name) => `_回答の冒頭のみ表示しています。全文は ${name} をご覧ください。_`,
 };
 
 /** Shown below an answer that is cut. */
@@ -82,7 +82,7 @@ export const undeliveredText: Record<Locale, string> = {
 /** Shown below what the agent had written when its task was canceled. */
 export const canceledAnswerText: Record<Locale, string> = {
   en: "_Canceled. The text above is not complete._",
-  ja: "_キャンセルされたため、ここまでの内容は途中です。_",
+  ja: "_キャンセルされました。上の内容は途中までです。_",
 };
 
 /** Shown in an outdated message that Slack does not delete. */
@@ -284,7 +284,7 @@ const fileRefused: Record<Extract<TaskOutcome, { type: "file_refused" }>["why"],
       most === 0
         ? { happened: "I can't take files here.", todo: "Put what matters in your message." }
         : {
-            happened: `That's too many files.${most === undefined ? "" : ` I can take ${most} at once.`}`,
+            happened: `That's too many files.${most === undefined ? "" : ` I can take up to ${most}.`}`,
             todo: "Send fewer files, or send several messages.",
           },
     ja: ({ most }) =>

@@ -152,7 +152,7 @@ function answeredText(request: { label: string | undefined; user: string; atMs: 
 }
 
 const refusals: Record<Exclude<ButtonClickRefusal["type"], "answered">, LocalizedText> = {
-  not_yours: { en: "This button is for someone else.", ja: "このボタンはほかの方のためのものです。" },
+  not_yours: { en: "This button is for someone else.", ja: "このボタンを使う権限がありません。" },
   expired: { en: "It's too late to answer this.", ja: "この質問の回答期限は過ぎました。" },
   past: { en: "This question has already been answered.", ja: "この質問にはすでに回答がありました。" },
   files_left: {

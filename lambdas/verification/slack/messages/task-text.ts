@@ -230,7 +230,7 @@ type TaskActivity = "working" | "retrying" | "writing" | "asking" | "canceling" 
 
 const activityTexts: Record<TaskActivity, Record<Locale, string>> = {
   working: { en: "Working on it…", ja: "対応しています…" },
-  retrying: { en: "Trying again…", ja: "もう一度対応しています…" },
+  retrying: { en: "Trying again…", ja: "再実行しています…" },
   writing: { en: "Writing…", ja: "回答を書いています…" },
   asking: { en: "Waiting for an answer to the question below…", ja: "下の質問への回答を待っています…" },
   canceling: { en: "Canceling…", ja: "キャンセルしています…" },
@@ -240,7 +240,7 @@ const activityTexts: Record<TaskActivity, Record<Locale, string>> = {
 /** Slack shows the app's name before this. */
 const status: Record<TaskActivity, Record<Locale, string>> = {
   working: { en: "is working on it…", ja: "が対応しています…" },
-  retrying: { en: "is trying again…", ja: "がもう一度対応しています…" },
+  retrying: { en: "is trying again…", ja: "が再実行しています…" },
   writing: { en: "is writing…", ja: "が回答を書いています…" },
   asking: { en: "is waiting for your answer…", ja: "が回答を待っています…" },
   canceling: { en: "is canceling…", ja: "がキャンセルしています…" },
@@ -252,7 +252,7 @@ const queued: Record<Locale, (ahead: number) => string> = {
     ahead === 1
       ? "I'll start when the message before this one is done…"
       : `I'll start when the ${ahead} messages before this one are done…`,
-  ja: (ahead) => `このスレッドの先の${ahead}件が終わり次第、対応します…`,
+  ja: (ahead) => `先に届いた${ahead}件が終わり次第、対応します…`,
 };
 
 const queuedStatus: Record<Locale, string> = { en: "will start soon…", ja: "が順番を待っています…" };
