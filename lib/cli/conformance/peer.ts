@@ -43,6 +43,7 @@ export type PeerAnswer = Omit<RawJson, "json"> & {
   came: string;
   /** The id that was sent. */
   id: RequestId | null;
+  tookMs: number;
   dialect: Dialect;
 };
 
@@ -131,8 +132,10 @@ export function createPeer(options: PeerOptions): Peer {
       try {
         const { method, path, headers, as } = request;
         const raw = { ...pick({ method, path, headers, as }), body: bytes, sessionId, trace, signal: end };
+        const sentAtMs = now();
         const received = await exchange(raw, hangUpMs);
-        const answer = { ...readAnswer(received, sender.secrets()), id, dialect };
+        const tookMs = now() - sentAtMs;
+        const answer = { ...readAnswer(received, sender.secrets()), id, dialect, tookMs };
         const { method: called, params } = Object(readRawJson(bytes).json);
         observations.push({ caseName, sessionId, as, method: called, params, atMs: now(), answer });
         return answer;
@@ -172,7 +175,7 @@ const noBody = new Uint8Array();
 export function readAnswer(
   received: RawResponse | Missing,
   secrets: readonly string[] = [],
-): Omit<PeerAnswer, "id" | "dialect"> {
+): Omit<PeerAnswer, "id" | "dialect" | "tookMs"> {
   if ("failure" in received) {
     const nothing = { status: undefined, headers: undefined, body: noBody, json: undefined, response: undefined };
     return { ...nothing, problems: [], ...received };
