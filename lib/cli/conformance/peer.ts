@@ -14,7 +14,7 @@ export type PeerRequest = Pick<RawRequest, "method" | "path" | "headers" | "as">
   body: string | Uint8Array;
   /** The id in the body, where it has one. */
   id?: RequestId | null;
-  /** Default: the session of the case. */
+  /** Default: a session that all requests without a task share, because a platform may start a machine for each session. */
   sessionId?: string | undefined;
   trace?: Readonly<Record<string, string>>;
   /** Hangs up after this time, as a client does whose connection breaks. */
@@ -58,7 +58,7 @@ export type Observation = {
   answer: PeerAnswer;
 };
 
-/** The endpoint as one case sees it. Its requests have a session of their own. */
+/** The endpoint as one case sees it. `sessionId` is a session for a task of the case. */
 export type PeerOfCase = Omit<Sender, "send" | "close"> & {
   sessionId: string;
   /** Rejects only when the run ends. */
@@ -96,6 +96,7 @@ export function createPeer(options: PeerOptions): Peer {
   const observations: Observation[] = [];
   const marks = new Map<string, string>();
   const slots = createSlots(maxConcurrentCalls);
+  const sharedSession = newSessionId();
 
   async function exchange(request: RawRequest, hangUpMs: number | undefined): Promise<RawResponse | Missing> {
     const late = AbortSignal.timeout(hangUpMs ?? callTimeoutMs);
@@ -125,7 +126,13 @@ export function createPeer(options: PeerOptions): Peer {
     }
 
     async function sendOnce(request: PeerRequest): Promise<PeerAnswer> {
-      const { body, id = null, sessionId = ownSession, hangUpMs, trace = createTraceHeaders(createTrace()) } = request;
+      const {
+        body,
+        id = null,
+        sessionId = sharedSession,
+        hangUpMs,
+        trace = createTraceHeaders(createTrace()),
+      } = request;
       const bytes = typeof body === "string" ? Buffer.from(body) : body;
       lastSent = describeSent(request, bytes);
       const release = await slots.take(end);
