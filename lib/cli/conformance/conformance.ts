@@ -227,7 +227,7 @@ function createSchedule(options: ScheduleOptions) {
       if (signal.aborted) throw thrown;
       return report({
         outcome: "failed",
-        came: `the case could not read the answer (${Object(thrown).name})`,
+        came: `the case itself broke down on this answer (${Object(thrown).name})`,
         ...more,
       });
     }

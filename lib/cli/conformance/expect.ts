@@ -25,8 +25,14 @@ export function expectError(
   ids: readonly (RequestId | null)[] = [answer.id],
 ): string {
   if (!hasReason(answer, reasons)) throw new Deviation(answer.came);
-  if (ids.includes(answer.response?.id ?? null)) return answer.came;
+  const id = answer.response?.id ?? null;
+  if (ids.includes(id) || (id === null && mayLackId(answer))) return answer.came;
   throw new Deviation(`${answer.came}; the id is not ${ids.map((id) => JSON.stringify(id)).join(" or ")}`);
+}
+
+/** Errors in VAPORA's dialect have no id (docs/contract.md, Dialects). */
+export function mayLackId({ dialect }: PeerAnswer): boolean {
+  return dialect === "vapora";
 }
 
 export function readPeerError({ response }: PeerAnswer): JsonRpcErrorObject | undefined {

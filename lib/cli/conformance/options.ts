@@ -89,6 +89,6 @@ function readChoice<const T extends string>(name: string, value: string, choices
 
 function readSeconds(name: string, value: string, most: number): number {
   const seconds = Number(value);
-  if (/^\d+(\.\d+)?$/.test(value) && seconds >= 0.1 && seconds <= most) return seconds * 1000;
+  if (/^\d+(\.\d+)?$/.test(value) && seconds >= 0.1 && seconds <= most) return Math.round(seconds * 1000);
   throw new OptionError(`${name}: "${value}" is not a number of seconds (0.1 to ${most}).`);
 }

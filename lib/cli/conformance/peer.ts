@@ -14,7 +14,7 @@ export type PeerRequest = Pick<RawRequest, "method" | "path" | "headers" | "as">
   body: string | Uint8Array;
   /** The id in the body, where it has one. */
   id?: RequestId | null;
-  /** Default: the session of the case. */
+  /** Default: a session that all requests without a task share, because a platform may start a machine for each session. */
   sessionId?: string | undefined;
   trace?: Readonly<Record<string, string>>;
   /** Hangs up after this time, as a client does whose connection breaks. */
@@ -43,6 +43,7 @@ export type PeerAnswer = Omit<RawJson, "json"> & {
   came: string;
   /** The id that was sent. */
   id: RequestId | null;
+  tookMs: number;
   dialect: Dialect;
 };
 
@@ -57,7 +58,7 @@ export type Observation = {
   answer: PeerAnswer;
 };
 
-/** The endpoint as one case sees it. Its requests have a session of their own. */
+/** The endpoint as one case sees it. `sessionId` is a session for a task of the case. */
 export type PeerOfCase = Omit<Sender, "send" | "close"> & {
   sessionId: string;
   /** Rejects only when the run ends. */
@@ -95,6 +96,7 @@ export function createPeer(options: PeerOptions): Peer {
   const observations: Observation[] = [];
   const marks = new Map<string, string>();
   const slots = createSlots(maxConcurrentCalls);
+  const sharedSession = newSessionId();
 
   async function exchange(request: RawRequest, hangUpMs: number | undefined): Promise<RawResponse | Missing> {
     const late = AbortSignal.timeout(hangUpMs ?? callTimeoutMs);
@@ -124,15 +126,23 @@ export function createPeer(options: PeerOptions): Peer {
     }
 
     async function sendOnce(request: PeerRequest): Promise<PeerAnswer> {
-      const { body, id = null, sessionId = ownSession, hangUpMs, trace = createTraceHeaders(createTrace()) } = request;
+      const {
+        body,
+        id = null,
+        sessionId = sharedSession,
+        hangUpMs,
+        trace = createTraceHeaders(createTrace()),
+      } = request;
       const bytes = typeof body === "string" ? Buffer.from(body) : body;
       lastSent = describeSent(request, bytes);
       const release = await slots.take(end);
       try {
         const { method, path, headers, as } = request;
         const raw = { ...pick({ method, path, headers, as }), body: bytes, sessionId, trace, signal: end };
+        const sentAtMs = now();
         const received = await exchange(raw, hangUpMs);
-        const answer = { ...readAnswer(received, sender.secrets()), id, dialect };
+        const tookMs = now() - sentAtMs;
+        const answer = { ...readAnswer(received, sender.secrets()), id, dialect, tookMs };
         const { method: called, params } = Object(readRawJson(bytes).json);
         observations.push({ caseName, sessionId, as, method: called, params, atMs: now(), answer });
         return answer;
@@ -172,7 +182,7 @@ const noBody = new Uint8Array();
 export function readAnswer(
   received: RawResponse | Missing,
   secrets: readonly string[] = [],
-): Omit<PeerAnswer, "id" | "dialect"> {
+): Omit<PeerAnswer, "id" | "dialect" | "tookMs"> {
   if ("failure" in received) {
     const nothing = { status: undefined, headers: undefined, body: noBody, json: undefined, response: undefined };
     return { ...nothing, problems: [], ...received };

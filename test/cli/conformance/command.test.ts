@@ -73,6 +73,19 @@ describe("sekisho conformance of our own host", () => {
   });
 });
 
+describe("sekisho conformance of a destination without a URL", () => {
+  it("tests the host in the same program, and says which callers it cannot try", async () => {
+    const config = join(folder, "here.json");
+    const here = { transport: "in-process" };
+    writeFileSync(config, JSON.stringify({ destinations: { here }, routes: [{ destination: "here" }] }));
+    const args = ["--destination", "here", "--config", config, "--slow-text", "slow 10ms", ...soon];
+    const { code, stdout } = await conformance(args);
+    expect({ code, stdout }).toMatchObject(printing("passes every required case"));
+    expect(stdout).not.toMatch(/^(FAILED|not kept)/m);
+    expect(stdout).toContain("the transport in-process authenticates callers by itself");
+  });
+});
+
 describe("sekisho conformance of an endpoint that breaks the contract", () => {
   it("names what is broken and exits with 1", async () => {
     const keeps = minimalEndpoint({ token });

@@ -52,6 +52,7 @@ export function createHonestHost({ syncBudgetMs = 40, agent = createNumberedAgen
     syncBudgetMs,
     pollAfterMs: 50,
     publicFetch: createPublicFetch({ allowLoopback: true }),
+    dialects: { "/zone-strict": "zone-strict", "/cleveragents": "cleveragents", "/vapora": "vapora" },
   });
   afterTest(() => host.stop({ graceMs: 0 }));
   return host;

@@ -72,6 +72,13 @@ type Variant = readonly [
 ];
 
 const variants: readonly Variant[] = [
+  ...(["zone-strict", "cleveragents", "vapora"] as const).map(
+    (dialect): Variant => [
+      `speaks ${dialect}`,
+      () => serveHost(createHonestHost()),
+      { dialect, path: `/${dialect}`, texts: { slow: "stream, slow 3s" } },
+    ],
+  ),
   ["answers at once and stores nothing", () => minimalEndpoint({ token }), { isIdempotent: false }],
   ["accepts everything", () => serveHost(createHonestHost({ syncBudgetMs: 1 }))],
   ["holds every call until its end", () => serveHost(createHonestHost({ syncBudgetMs: 60_000 }))],

@@ -37,11 +37,12 @@ export const isolationCases: readonly ConformanceCase[] = [
     async check(run) {
       if (!run.peer.callers.has("nobody")) throw new NotApplicable(run.peer.whyNot);
       const id = randomUUID();
-      const params = markParams(run.peer, { text: run.texts.plain }, run.peer.sessionId);
+      const { sessionId } = run.peer;
+      const params = markParams(run.peer, { text: run.texts.plain }, sessionId);
       run.step("execute_task without a token");
-      await run.peer.call({ method: "execute_task", params, id, as: "nobody" });
+      await run.peer.call({ method: "execute_task", params, id, sessionId, as: "nobody" });
       run.step("get_task with the token");
-      const answer = await run.peer.call({ method: "get_task", params: { request_id: id } });
+      const answer = await run.peer.call({ method: "get_task", params: { request_id: id }, sessionId });
       return expectError(answer, ["task_not_found", "method_not_found"]);
     },
   },
