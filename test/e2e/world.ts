@@ -120,7 +120,7 @@ export async function startWorld({
       apiUrl: fakeSlack.apiUrl,
       signingSecret: async () => signingSecret,
       botToken: async () => botToken,
-      extraRules: allowed ? [{ team: workspace.team }] : [],
+      extraRules: allowed ? [{ team: workspace.team, external: "people" }] : [],
     },
     observe(observation) {
       observations.push(observation);

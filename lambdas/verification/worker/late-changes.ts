@@ -43,6 +43,8 @@ export function createNoticeLateChange(options: {
 /** An edit until the thread was checked for the last time, a deletion while the agent may still be at work. */
 function isWorthSaying(task: Task, { message, isDeleted }: MessageChange): boolean {
   const { wait, lateChange, cleanupDone, outcome, cancelReason } = task;
+  // Another bot gets no words that it might answer.
+  if (task.message.botIds !== undefined) return false;
   // The task was never sent, because the message was refused, or was a reply.
   if (wait === undefined) return false;
   if (isDeleted) return lateChange !== "deleted" && outcome === undefined && cancelReason === undefined;

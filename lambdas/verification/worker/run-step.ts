@@ -45,21 +45,13 @@ export type RunAct = {
   stopSession(request: { task: Task; signal: AbortSignal }): Promise<void>;
 };
 
-export type WorkerOptions = {
+/** The options of a step that runs no acts itself but leaves them to the next wake-up. */
+export type ActlessOptions = {
   store: TaskStore<Task> & ItemWriter;
   queue: TaskQueue;
   policy: Policy;
-  runAct: RunAct;
-  /** True if the bot was asked in the message's thread before. Only then it answers a message that does not mention it. */
-  isKnownThread: Threads["isKnown"];
-  /** True if a message is dropped without an answer, before there is a record of it. */
-  isIgnored: Gate["isIgnored"];
-  noticeLateChange: NoticeLateChange;
-  handleInteraction: HandleInteraction;
   /** Always shorter than the queue's visibility timeout. An act's signal aborts after nine tenths of it. */
   leaseMs: number;
-  /** The key of the session ids. Rejects if the store is unavailable. */
-  zoneSecret: () => Promise<string>;
   log: Log;
   telemetry?: Telemetry;
   /** For spans. */
@@ -70,11 +62,17 @@ export type WorkerOptions = {
   observe?: (observation: Observation) => void;
 };
 
-/** The options of a step that runs no acts itself but leaves them to the next wake-up. */
-export type ActlessOptions = Omit<
-  WorkerOptions,
-  "runAct" | "isKnownThread" | "isIgnored" | "noticeLateChange" | "handleInteraction" | "zoneSecret"
->;
+export type WorkerOptions = ActlessOptions & {
+  runAct: RunAct;
+  /** True if the bot was asked in the message's thread before. Only then it answers a message that does not mention it. */
+  isKnownThread: Threads["isKnown"];
+  /** True if a message is dropped without an answer, before there is a record of it. */
+  isIgnored: Gate["isIgnored"];
+  noticeLateChange: NoticeLateChange;
+  handleInteraction: HandleInteraction;
+  /** The key of the session ids. Rejects if the store is unavailable. */
+  zoneSecret: () => Promise<string>;
+};
 
 type StepOptions = ActlessOptions & { runAct?: RunAct };
 

@@ -13,6 +13,8 @@ const messageSchema = z.object({
   text: z.string(),
   metadata: z.unknown().optional(),
   edited: z.boolean(),
+  /** Slack keeps the place of a deleted message that has replies. */
+  isDeleted: z.literal(true).optional(),
   /** The bot's reactions. */
   reactions: z.array(z.string()).readonly(),
   blocks: z

@@ -5,7 +5,7 @@
  */
 import type { FakeSlackButton } from "./blocks.ts";
 import type { FakeSlackMessage } from "./messages.ts";
-import { toSlackFile, toSlackMessage } from "./slack-message.ts";
+import { toSlackFile, toSlackMessage, writerFields } from "./slack-message.ts";
 import {
   type FakeSlackChannel,
   findFakeChannel,
@@ -31,6 +31,7 @@ export function createEventPayload({
   eventId = `Ev${event === "message" ? "M" : "A"}${ts.replace(".", "")}`,
   filesUrl = "http://127.0.0.1/",
 }: PostedEvent) {
+  const isPerson = findFakePerson(user) !== undefined;
   const team = findFakePerson(user)?.team ?? workspace.team;
   const isMessage = event === "message";
   const section = { type: "rich_text_section", elements: [{ type: "text", text }] };
@@ -40,13 +41,13 @@ export function createEventPayload({
     display_as_bot: false,
   };
   return {
-    ...envelope({ channel, team, eventId, ts }),
+    ...createEnvelope({ channel, team, eventId, ts }),
     event: {
-      user,
+      ...writerFields(user, team),
       type: event,
       ...(isMessage && files.length > 0 && { subtype: "file_share" }),
       ts,
-      client_msg_id: `fake-slack-${ts}`,
+      ...(isPerson && { client_msg_id: `fake-slack-${ts}` }),
       text,
       team,
       ...(team !== findTeamOfChannel(channel).id && { user_team: team, source_team: team }),
@@ -65,7 +66,7 @@ export function createAssistantPayload({ channel, ts, user }: { channel: string;
   const { id: team, enterprise = null } = findTeamOfChannel(channel);
   const context = { channel_id: workspace.channel.id, team_id: team, enterprise_id: enterprise };
   return {
-    ...envelope({ channel, team, eventId: `EvT${ts.replace(".", "")}`, ts }),
+    ...createEnvelope({ channel, team, eventId: `EvT${ts.replace(".", "")}`, ts }),
     event: {
       type: "assistant_thread_started",
       assistant_thread: { user_id: user, context, channel_id: channel, thread_ts: ts },
@@ -80,7 +81,7 @@ type OpenedTab = { channel: string; ts: string; user: string; tab: "home" | "mes
 export function createHomeOpenedPayload({ channel, ts, user, tab }: OpenedTab) {
   const { id: team } = findTeamOfChannel(channel);
   return {
-    ...envelope({ channel, team, eventId: `EvH${ts.replace(".", "")}`, ts }),
+    ...createEnvelope({ channel, team, eventId: `EvH${ts.replace(".", "")}`, ts }),
     event: { type: "app_home_opened", user, channel, tab, event_ts: ts },
   };
 }
@@ -91,7 +92,7 @@ type Stopped = { channel: string; threadTs: string; ts: string; user: string; st
 export function createStoppedPayload({ channel, threadTs, ts, user, streams }: Stopped) {
   const { id: team } = findTeamOfChannel(channel);
   return {
-    ...envelope({ channel, team, eventId: `EvX${ts.replace(".", "")}`, ts }),
+    ...createEnvelope({ channel, team, eventId: `EvX${ts.replace(".", "")}`, ts }),
     event: {
       type: "agent_session_stopped",
       channel,
@@ -107,7 +108,7 @@ export function createStoppedPayload({ channel, threadTs, ts, user, streams }: S
  * `team` is the author's workspace. In a Slack Connect channel it differs from `context_team_id`, the workspace in which the
  * app is installed. An installation in a whole organization is authorized as that organization.
  */
-function envelope(about: { channel: string; team: string; eventId: string; ts: string }) {
+export function createEnvelope(about: { channel: string; team: string; eventId: string; ts: string }) {
   const home = findTeamOfChannel(about.channel);
   const { enterprise = null } = home;
   return {

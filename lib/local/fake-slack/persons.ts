@@ -4,6 +4,7 @@ import { escapeMrkdwn } from "../../../lambdas/verification/slack/markdown/chara
 import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
 import { type Delivery, sendEvent, sendForm } from "../signed-events.ts";
 import { listButtons } from "./blocks.ts";
+import { createChangePayload } from "./change-payload.ts";
 import type { FakeSlackFile } from "./files.ts";
 import type { FakeSlackMessage } from "./messages.ts";
 import {
@@ -21,6 +22,8 @@ import {
   findFakeChannel,
   findFakePerson,
   findTeamOfChannel,
+  otherBot,
+  workflow,
   workspace,
 } from "./workspace.ts";
 
@@ -43,6 +46,8 @@ type Post = {
   files?: readonly FileOfPerson[];
   fileIds?: readonly string[];
 };
+
+type ChangedPost = { eventsUrl: string; channel: string; ts: string };
 
 type PersonsOptions = {
   state: FakeSlackState;
@@ -96,6 +101,18 @@ export function createPersons({ state, signingSecret, retryDelaysMs, signal }: P
     };
   }
 
+  function findMessage(reference: { channel: string; ts: string }): FakeSlackMessage {
+    const message = messages.find(reference);
+    if (message === undefined) throw new Error("The fake Slack has no such message.");
+    return message;
+  }
+
+  function deliverChange(eventsUrl: string, before: FakeSlackMessage, after: FakeSlackMessage | undefined) {
+    const replies = messages.thread(before).filter(({ ts }) => ts !== before.ts);
+    const change = { before, after, replies, changeTs: messages.newTs(), filesUrl: state.url };
+    return deliver(eventsUrl, createChangePayload(change));
+  }
+
   return {
     /**
      * Posts `text`, in a channel with a mention of the bot before it. In a Slack Connect channel `mention` may be the bot of
@@ -104,6 +121,37 @@ export function createPersons({ state, signingSecret, retryDelaysMs, signal }: P
     ask({ mention, ...request }: Post & { mention?: string | undefined }): PostedByFakePerson {
       const { id, direct } = findChannel(request.channel);
       return post(request, direct ? undefined : (mention ?? findTeamOfChannel(id).user));
+    },
+    /** Another app, or a workflow, mentions the bot. */
+    askAsBot({ by, ...request }: Omit<Post, "user"> & { by: "app" | "workflow" }): PostedByFakePerson {
+      const user = by === "app" ? otherBot.user : workflow.bot;
+      return post({ ...request, user }, findTeamOfChannel(findChannel(request.channel).id).user);
+    },
+    /** Edits a message of a person. A mention at its beginning stays. Throws if there is none. */
+    edit({ eventsUrl, text, ...reference }: ChangedPost & { text: string }) {
+      const before = findMessage(reference);
+      const [mention = ""] = /^<@\w+>/.exec(before.text) ?? [];
+      const after = messages.change(before, { text: `${mention} ${escapeMrkdwn(text)}`.trim(), edited: true });
+      return { delivered: deliverChange(eventsUrl, before, after) };
+    },
+    /** Deletes a message of a person. Throws if there is none. */
+    remove({ eventsUrl, ...reference }: ChangedPost) {
+      const before = findMessage(reference);
+      const hasReplies = messages.thread(before).length > 1;
+      const tombstone = {
+        text: "This message was deleted.",
+        files: undefined,
+        blocks: undefined,
+        isDeleted: true,
+      } as const;
+      const after = hasReplies ? messages.change(before, tombstone) : undefined;
+      if (after === undefined) messages.remove(before);
+      return { delivered: deliverChange(eventsUrl, before, after) };
+    },
+    /** Slack adds the preview of a link, which it tells as a change of the message. */
+    unfurl({ eventsUrl, ...reference }: ChangedPost) {
+      const before = findMessage(reference);
+      return { delivered: deliverChange(eventsUrl, before, messages.change(before, { unfurls: true })) };
     },
     /** Posts in a thread, without a mention. */
     reply: (request: Post & { threadTs: string }) => post(request),

@@ -2,26 +2,28 @@
 import type { FakeSlackFile } from "./files.ts";
 import type { FakeSlackMessage } from "./messages.ts";
 import type { MethodArgs } from "./reply.ts";
-import { findFakeChannel, findFakePerson, isOwnBot, otherBot, workspace } from "./workspace.ts";
+import { findFakeChannel, findFakePerson, isOwnBot, otherBot, workflow, workspace } from "./workspace.ts";
 
 type ShownMessage = { message: FakeSlackMessage; withMetadata?: boolean; filesUrl: string };
 
 /** `filesUrl` is the fake Slack's address, and ends with a slash. */
 export function toSlackMessage({
-  message: { channel, ts, threadTs, user, text, metadata, blocks, files, stream, edited, unfurls },
+  message: { channel, ts, threadTs, user, text, metadata, blocks, files, stream, edited, unfurls, isDeleted },
   withMetadata = true,
   filesUrl,
 }: ShownMessage) {
   const team = findFakePerson(user)?.team ?? findFakeChannel(channel)?.team ?? workspace.team;
+  const inThread = threadTs === undefined ? {} : { thread_ts: threadTs };
+  if (isDeleted)
+    return { type: "message", subtype: "tombstone", user: "USLACKBOT", text, hidden: true, ts, ...inThread };
   return {
     type: "message",
-    user,
-    ...botFields(user, team),
+    ...writerFields(user, team),
     text,
     ...previews({ text, unfurls }),
     ts,
     team,
-    ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
+    ...inThread,
     ...(blocks === undefined ? {} : { blocks }),
     ...(files === undefined ? {} : { files: files.map((file) => toSlackFile({ file, filesUrl })), upload: true }),
     ...(stream === undefined ? {} : { streaming_state: stream.state === "open" ? "in_progress" : "completed" }),
@@ -50,12 +52,17 @@ export function toSlackFile({ file, filesUrl }: { file: FakeSlackFile; filesUrl:
   };
 }
 
-function botFields(user: string, team: string) {
+/** Who wrote a message, as the message and its events have it. */
+export function writerFields(user: string, team: string) {
+  if (user === workflow.bot) {
+    const { name: username, bot: bot_id, app: app_id, id: workflow_id } = workflow;
+    return { subtype: "bot_message", username, bot_id, app_id, workflow_id };
+  }
   const bot =
     user === otherBot.user ? otherBot : isOwnBot(user) ? { bot: workspace.bot, app: workspace.app } : undefined;
-  if (bot === undefined) return {};
+  if (bot === undefined) return { user };
   const profile = { id: bot.bot, app_id: bot.app, name: user, team_id: team, deleted: false };
-  return { bot_id: bot.bot, app_id: bot.app, bot_profile: profile };
+  return { user, bot_id: bot.bot, app_id: bot.app, bot_profile: profile };
 }
 
 /** Slack adds previews of links unless a call refuses them. `unfurls`: this call let it. */

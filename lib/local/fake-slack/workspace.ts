@@ -30,6 +30,9 @@ export const organization = { id: "ESTANDIN", name: "Fake Slack Grid", user: "UB
 /** Another app, with a bot in the same channels. */
 export const otherBot = { user: "UOTHERBOT", bot: "BOTHERBOT", app: "AOTHERBOT" } as const;
 
+/** A workflow of Workflow Builder. It has no user. */
+export const workflow = { name: "Daily report", bot: "BWORKFLOW", app: "AWORKFLOW", id: "WfSTANDIN" } as const;
+
 const teams: readonly [FakeSlackTeam, ...FakeSlackTeam[]] = [
   { id: workspace.team, name: "Fake Slack", domain: "fake-slack", user: workspace.botUser },
   { id: "TSECOND", name: "Second", domain: "second", user: "UBOTSECOND" },

@@ -1,7 +1,7 @@
 /** A message of the fake Slack as the page shows it. */
 import { type FakeSlackBlock, listButtons } from "../fake-slack/blocks.ts";
 import type { FakeSlackMessage } from "../fake-slack/messages.ts";
-import { findFakeChannel, findFakePerson, isOwnBot, otherBot } from "../fake-slack/workspace.ts";
+import { findFakeChannel, findFakePerson, isOwnBot, otherBot, workflow } from "../fake-slack/workspace.ts";
 import { requestIdOfMessage } from "../recorder/slack-steps.ts";
 import { createMarkdownTree, createMrkdwnTree, createNode, type DisplayNode, findEmoji } from "./display-tree.ts";
 
@@ -90,5 +90,6 @@ function tableOf({ rows }: FakeSlackBlock): DisplayNode {
 export function findDisplayName(id: string): string {
   if (isOwnBot(id)) return "Sekisho";
   if (id === otherBot.user) return "Another app";
+  if (id === workflow.bot) return workflow.name;
   return findFakePerson(id)?.name ?? findFakeChannel(id)?.name ?? id;
 }

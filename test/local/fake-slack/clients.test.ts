@@ -115,6 +115,65 @@ describe("an app of Bolt", () => {
     expect(events.find(([, event]) => event.text === "more")?.[1]).toMatchObject({ thread_ts: first.message.ts });
   });
 
+  it("understands edits, previews and deletions, which name the message as it was", async () => {
+    const first = fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "see https://example.com" });
+    const reply = fakeSlack.reply({ eventsUrl: fakeSlack.apiUrl, text: "more", threadTs: first.message.ts });
+    const [ofFirst, ofReply] = [first, reply].map(({ message: { channel, ts } }) => ({ eventsUrl, channel, ts }));
+    if (ofFirst === undefined || ofReply === undefined) throw new Error("There are two messages.");
+    const changes = [
+      () => fakeSlack.unfurl(ofFirst),
+      () => fakeSlack.edit({ ...ofFirst, text: "a & b" }),
+      () => fakeSlack.remove(ofReply),
+      () => fakeSlack.remove(ofFirst),
+    ];
+    for (const change of changes) expect(await change().delivered).toMatchObject({ status: 200 });
+    const events = heard.map(({ said }) => said.event as Record<string, Record<string, unknown>>);
+    const { ts } = ofFirst;
+    expect(events).toMatchObject([
+      {
+        subtype: "message_changed",
+        hidden: true,
+        message: { ts, attachments: [{}], reply_count: 1 },
+        previous_message: { ts },
+      },
+      {
+        message: {
+          text: "<@UBOTSTANDIN> a &amp; b",
+          thread_ts: ts,
+          edited: { user: "UPERSON" },
+          user_team: "TSTANDIN",
+        },
+      },
+      { subtype: "message_deleted", deleted_ts: ofReply.ts, previous_message: { text: "more", thread_ts: ts } },
+      // Its reply is gone, so nothing of it stays.
+      { subtype: "message_deleted", deleted_ts: ts },
+    ]);
+    expect(events[0]?.message).not.toHaveProperty("edited");
+  });
+
+  it("understands a deleted message with replies, whose place stays", async () => {
+    const first = fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "hi" });
+    const { channel, ts } = first.message;
+    fakeSlack.reply({ eventsUrl: fakeSlack.apiUrl, text: "more", threadTs: ts });
+    await fakeSlack.remove({ eventsUrl, channel, ts }).delivered;
+    expect(heard[0]?.said.event).toMatchObject({
+      subtype: "message_changed",
+      message: { subtype: "tombstone", user: "USLACKBOT", ts, reply_count: 1 },
+      previous_message: { user: "UPERSON", text: "<@UBOTSTANDIN> hi" },
+    });
+    const slack = new WebClient(botToken, { slackApiUrl: fakeSlack.apiUrl });
+    const { messages = [] } = await slack.conversations.replies({ channel, ts });
+    expect(messages).toMatchObject([{ subtype: "tombstone" }, { text: "more" }]);
+  });
+
+  it("understands a mention by another app, and by a workflow, which has no user", async () => {
+    for (const by of ["app", "workflow"] as const) await fakeSlack.askAsBot({ eventsUrl, text: "hi", by }).delivered;
+    const [app, workflow] = heard.map(({ said }) => said.event as Record<string, unknown>);
+    expect(app).toMatchObject({ user: "UOTHERBOT", bot_id: "BOTHERBOT", bot_profile: { app_id: "AOTHERBOT" } });
+    expect(workflow).toMatchObject({ subtype: "bot_message", bot_id: "BWORKFLOW", workflow_id: "WfSTANDIN" });
+    for (const absent of ["user", "client_msg_id"]) expect(workflow).not.toHaveProperty(absent);
+  });
+
   it("understands a pressed button and a command, each of which is sent once", async () => {
     const { message } = fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "hi" });
     const slack = new WebClient(botToken, { slackApiUrl: fakeSlack.apiUrl });

@@ -157,6 +157,10 @@ describe("a retry", () => {
     const gone = createWorld();
     await gone.deliver(retry).run();
     expect(gone.answers()).toEqual(['{"type":"unreadable"}']);
+    // Slack keeps the place of a deleted message that has replies, and its text is read as none.
+    const deleted = createWorld({ inSlack: [{ ts: original.message.ts, text: "" }] });
+    await deleted.deliver(retry).run();
+    expect(deleted.answers()).toEqual(['{"type":"unreadable"}']);
     let away = 2;
     const back = createWorld({
       inSlack: [{ ts: original.message.ts, text: "What is it?" }],

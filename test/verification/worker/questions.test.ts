@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { SekishoError } from "../../../contracts/errors.ts";
+import type { Gate } from "../../../lambdas/verification/gate/gate.ts";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import { placeholderPart, questionPart } from "../../../lambdas/verification/slack/messages/blocks.ts";
 import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
@@ -139,6 +140,22 @@ describe("a question", () => {
     expect(world.given).toMatchObject([{ params: { option_id: "yes", user_id: "U2" } }]);
     const words = JSON.stringify({ type: "answered", by: "U2", atMs: askedAtMs + 60_000 });
     expect(world.ephemeralMessages).toEqual([{ user: "U3", channel: "C1", threadTs: ask.message.ts, text: words }]);
+  });
+
+  it("says to the gate whether somebody of another organization presses, where the channel is shared", async () => {
+    const seen: unknown[] = [];
+    const mayAnswer: Gate["mayAnswer"] = async ({ external }) => {
+      seen.push(external);
+      return false;
+    };
+    for (const shared of [{}, { external: "people" as const }]) {
+      const world = createWorld({ questions: [question], gate: { mayAnswer } });
+      world.deliver({ ...ask, message: { ...ask.message, ...shared } });
+      await untilAsked(world);
+      for (const userTeam of ["T1", "T2"]) await world.clickButton(buttonClick({ userTeam })).run({ maxSteps: 1 });
+      await world.deliver(reply(1, { text: "Yes", external: "channels" })).run({ maxSteps: 1 });
+    }
+    expect(seen).toEqual([undefined, undefined, "channels", "channels", "people", "channels"]);
   });
 
   it("takes a repeated delivery of the click or the reply that answered it for the same", async () => {

@@ -107,6 +107,11 @@ describe("a page of a thread", () => {
     });
   });
 
+  it("has no text of a deleted message whose place Slack keeps", () => {
+    const tombstone = { ts: "1.1", subtype: "tombstone", user: "USLACKBOT", text: "This message was deleted." };
+    expect(read({ messages: [tombstone] }).posts).toMatchObject([{ ts: "1.1", text: "" }]);
+  });
+
   it("has no key on another app's post or a person's, whatever metadata they carry", () => {
     const { app_id: _none, ...person } = ours;
     expect(keysOf({ ...ours, app_id: "A0APP00002" }, person)).toEqual([undefined, undefined]);

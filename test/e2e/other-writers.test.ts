@@ -1,0 +1,132 @@
+/** Bots, other organizations, and people who change their mind: what becomes of their messages, with real servers and the fake Slack. */
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type E2eWorld, inThread, startWorld, textsOf, together, until } from "./world.ts";
+
+const sentTexts = ({ observations }: E2eWorld, requestId: string) => [
+  ...new Set(
+    observations.filter((one) => one.requestId === requestId).flatMap(({ task }) => task.call?.params?.text ?? []),
+  ),
+];
+
+const stories = {
+  async "two bots that answer each other come to an end, and nobody tells them"(world: E2eWorld) {
+    const { fakeSlack, eventsUrl, lines } = world;
+    const channel = "CRANDOM";
+    const first = fakeSlack.askAsBot({ eventsUrl, text: "private ping 0", channel, by: "app" });
+    const threadTs = first.message.ts;
+    const asked = [first];
+    // It answers whatever the bot says in its thread, except what says nothing new.
+    const answeredTo = new Set<string>();
+    const stop = fakeSlack.onChange((change) => {
+      if (change.type !== "message" || change.message.threadTs !== threadTs) return;
+      const { user, ts, text } = change.message;
+      if (user !== "UBOTSTANDIN" || !text.includes("ping") || answeredTo.has(ts)) return;
+      answeredTo.add(ts);
+      const again = { eventsUrl, text: `private ping ${asked.length}`, channel, threadTs, by: "app" } as const;
+      asked.push(fakeSlack.askAsBot(again));
+    });
+    await until(() => lines.some((line) => line.includes('"bot_loop_cut"')));
+    const last = asked.at(-1);
+    if (last === undefined) throw new Error("There is a first one.");
+    expect((await world.over(last.requestId)).outcome).toMatchObject({ type: "limited", by: "bots" });
+    stop();
+    expect(asked).toHaveLength(4);
+    expect(world.answersTo(first.message).filter(({ user }) => user === "UBOTSTANDIN")).toHaveLength(3);
+    expect(fakeSlack.ephemeralMessages().filter(({ user }) => user === "UOTHERBOT")).toEqual([]);
+  },
+
+  async "a workflow asks where a rule names it, and elsewhere hears nothing"(world: E2eWorld) {
+    const { fakeSlack, eventsUrl } = world;
+    const asked = fakeSlack.askAsBot({ eventsUrl, text: "private report", by: "workflow" });
+    const { message } = await world.over(asked.requestId);
+    expect(message).toMatchObject({ user: "BWORKFLOW", botIds: ["BWORKFLOW", "AWORKFLOW", "WfSTANDIN"] });
+    expect(textsOf(world.answersTo(asked.message))).toContain("BWORKFLOW said in CSTANDIN");
+    const elsewhere = fakeSlack.askAsBot({ eventsUrl, text: "private report", channel: "CRANDOM", by: "workflow" });
+    await until(() =>
+      world.lines.some((line) => line.includes("message_ignored") && line.includes(elsewhere.requestId)),
+    );
+    expect(world.answersTo(elsewhere.message)).toEqual([]);
+  },
+
+  async "in a shared channel our own people may ask by a rule that says so, and others read why not"(world: E2eWorld) {
+    const channel = "CSHARED";
+    const own = world.ask("private, ours", { channel, user: "UPERSON" });
+    expect((await world.over(own.requestId)).message).toMatchObject({ external: "channels" });
+    expect(world.answersTo(own.message)).toHaveLength(1);
+    const theirs = world.ask("private, theirs", { channel, user: "UOUTSIDER" });
+    expect((await world.over(theirs.requestId)).outcome).toEqual({ type: "refused", external: true });
+    const told = world.fakeSlack.ephemeralMessages().filter(({ user }) => user === "UOUTSIDER");
+    expect(told.map(({ text }) => text)).toEqual([expect.stringContaining("other organizations")]);
+    expect(world.answersTo(theirs.message)).toEqual([]);
+  },
+
+  async "a message that waits for its turn is sent as it was edited last"(world: E2eWorld) {
+    const { fakeSlack, eventsUrl } = world;
+    const first = world.ask("private, slow 2s");
+    const { channel, ts: threadTs } = first.message;
+    await inThread(world, first, () => true);
+    const second = fakeSlack.reply({ eventsUrl, threadTs, text: "private second" });
+    await until(() => world.observations.some(({ task }) => task.id === second.requestId && task.state === "queued"));
+    const at = { eventsUrl, channel, ts: second.message.ts };
+    await fakeSlack.edit({ ...at, text: "private edited" }).delivered;
+    await fakeSlack.unfurl(at).delivered;
+    await world.over(second.requestId);
+    expect(sentTexts(world, second.requestId)).toEqual(["private edited"]);
+    expect(textsOf(world.answersTo(first.message))).not.toContain("too late");
+  },
+
+  async "a message that is deleted while it waits for its turn is canceled"(world: E2eWorld) {
+    const { fakeSlack, eventsUrl } = world;
+    const first = world.ask("private, slow 2s");
+    const { channel, ts: threadTs } = first.message;
+    await inThread(world, first, () => true);
+    const second = fakeSlack.reply({ eventsUrl, threadTs, text: "private second" });
+    await until(() => world.observations.some(({ task }) => task.id === second.requestId && task.state === "queued"));
+    await fakeSlack.remove({ eventsUrl, channel, ts: second.message.ts }).delivered;
+    expect((await world.over(second.requestId)).outcome).toMatchObject({ type: "failed", reason: "canceled" });
+    expect(sentTexts(world, second.requestId)).toEqual([]);
+    await world.over(first.requestId);
+    expect(world.answersTo(first.message)).toHaveLength(2);
+  },
+
+  async "an edit and the deletion of a message that was sent are each said to be too late, and the answer comes"(
+    world: E2eWorld,
+  ) {
+    const { fakeSlack, eventsUrl } = world;
+    const asked = world.ask("private, slow 2s");
+    const { channel, ts } = asked.message;
+    await until(() => world.observations.some(({ task }) => task.id === asked.requestId && task.state === "waiting"));
+    await fakeSlack.edit({ eventsUrl, channel, ts, text: "private, otherwise" }).delivered;
+    await inThread(world, asked, ({ text }) => text.includes("edit came too late"));
+    await fakeSlack.remove({ eventsUrl, channel, ts }).delivered;
+    await inThread(world, asked, ({ text }) => text.includes("deleted when the agent had it"));
+    expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "answer" });
+    expect(world.answersTo(asked.message)).toHaveLength(3);
+  },
+};
+
+describe("what others write, and what people take back", () => {
+  let world: E2eWorld;
+  let told: ReturnType<typeof together>;
+  beforeAll(async () => {
+    world = await startWorld({
+      transport: "in-process",
+      allowed: false,
+      allowlist: [
+        { team: "TSTANDIN" },
+        { channel: "CSHARED", external: "channels" },
+        { channel: "CRANDOM", bot: "AOTHERBOT" },
+        { channel: "CSTANDIN", bot: "WfSTANDIN" },
+      ],
+    });
+    told = together(stories, world);
+  });
+  afterAll(() => world?.close());
+
+  it.each(Object.keys(stories))("%s", (name) => told.get(name));
+
+  it("nothing of what was said is in a log line", async () => {
+    await Promise.allSettled(told.values());
+    expect(world.lines.filter((line) => /private/.test(line))).toEqual([]);
+  });
+});
