@@ -69,7 +69,7 @@ async function sent(answer: (call: { id: string; method: string }) => Response, 
   const server = await startWebServer({ handle: async ({ body }) => answer(JSON.parse(Buffer.from(body).toString())) });
   try {
     const json = {
-      destinations: { far: { transport: "https", url: server.url } },
+      destinations: { far: { transport: "https", url: server.url, deadlineMs: 3000 } },
       routes: [{ destination: "far" }],
       limits: { callTimeoutMs: 2000 },
       execution: { syncBudgetMs: 100 },
@@ -218,6 +218,8 @@ describe("whoever writes to a terminal", () => {
     "lambdas/shared/telemetry/emf-metrics.ts",
     "lib/cli/aws/secret-values.ts",
     "lib/cli/confirm.ts",
+    "lib/cli/conformance/main.ts",
+    "lib/cli/release/bundle-conformance.ts",
     "lib/cli/release/run-script.ts",
     "lib/cli/release/run.ts",
     "lib/cli/release/sbom.ts",
