@@ -53,6 +53,12 @@ function createRememberingAgent(): Agent {
   };
 }
 
+/** Fails where a file cannot be read. */
+const strictAboutFiles: Agent = async function* (task, context) {
+  for (const attachment of task.attachments ?? []) await context.readAttachment({ attachment });
+  yield* createEchoAgent()(task, context);
+};
+
 const unchatty: Agent = async function* () {
   yield { type: "answer", text: "Understood." };
 };
@@ -84,6 +90,7 @@ const variants: readonly Variant[] = [
   ["holds every call until its end", () => serveHost(createHonestHost({ syncBudgetMs: 60_000 }))],
   ["ends slow tasks soon", () => serveHost(createHonestHost()), { texts: { slow: "slow 60ms" } }],
   ["does not repeat what it read", () => serveHost(createHonestHost({ agent: unchatty }))],
+  ["fails at files that it cannot read", () => serveHost(createHonestHost({ agent: strictAboutFiles }))],
   ["remembers its conversations", () => serveHost(createHonestHost({ agent: createRememberingAgent() }))],
   ["sends no data with errors", () => changing(serveHost(createHonestHost()), ({ error }) => delete error?.data)],
   ["reports failures as results", () => changing(serveHost(createHonestHost()), failsAsResult)],

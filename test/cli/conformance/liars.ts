@@ -373,7 +373,6 @@ lie("shows tasks that ask to a token that is cut short", "authentication/own-tas
   return (await answer.clone().text()).includes('"error"') ? x.honest() : answer;
 }));
 lie("lets other callers answer", "isolation/another-caller-answers", where((x) => answers(x) && bearer(x) === otherToken, asFirst));
-lie("does not look at another file under a known id", "idempotency/other-content", where((x) => executes(x) && x.sent.params?.attachments?.[0]?.id === "F1CONFORMANCE", (x) => success(x)));
 lie("asks nothing", "question/asks", changing("input_required", (given) => (given.prompt = " ")));
 lie("gives two options one id", "question/asks", changing("input_required", (given) => (given.options[1].id = given.options[0].id)));
 lie("has another id for its question at each read", "question/read-again", where(gets, changing("input_required", (given, { sent }) => (given.question_id = `q-${sent.id}`))));
@@ -524,6 +523,8 @@ for (const [name, value] of [
 ]) {
   lie(`does not look at another ${name} under a known id`, "idempotency/other-content", where((x) => executes(x) && x.sent.params?.[String(name)] === value, (x) => success(x)));
 }
+lie("does not look at another file under a known id", "idempotency/other-content", where((x) => executes(x) && x.sent.params?.attachments?.[0]?.id === "F2CONFORMANCE", (x) => success(x)));
+lie("does not look at a missing file under a known id", "idempotency/other-content", where((x) => other(x, (params) => !params.attachments)?.attachments, (x) => success(x)));
 lie("compares what changes by itself", "idempotency/changing-params", where((x) => other(x, (params) => params.history), (x) => error(x, -32068)));
 lie("compares the addresses of files", "idempotency/changing-params", where((x) => executes(x) && /signature=b/.test(x.text), (x) => error(x, -32068)));
 lie(

@@ -179,7 +179,6 @@ function tooLarge(name: string, what: string, body: Body): ConformanceCase[] {
         const id = randomUUID();
         const answer = await peer.send({ id, body: body(id) });
         const isRefused = answer.status === 413 || hasReason(answer, ["payload_too_large"]);
-        // Some servers answer early and close the connection, so that the answer is lost.
         if (!isRefused) throw new Deviation(answer.came);
         return answer.came;
       },
