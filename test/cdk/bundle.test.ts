@@ -64,7 +64,7 @@ describe("a bundle", () => {
   });
 
   it.each([
-    ["ingress", 50],
+    ["ingress", 52],
     ["worker", 754],
     ["deadLetters", 342],
     ["installFlow", 164],
