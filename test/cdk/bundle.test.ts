@@ -64,9 +64,9 @@ describe("a bundle", () => {
   });
 
   it.each([
-    ["ingress", 50],
+    ["ingress", 52],
     ["worker", 754],
-    ["deadLetters", 342],
+    ["deadLetters", 346],
     ["installFlow", 164],
     ["executionUrl", 360],
     ["executionWorker", 272],

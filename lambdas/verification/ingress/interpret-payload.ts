@@ -23,8 +23,7 @@ import {
   readInstallation,
   slackTs,
 } from "./event-callback.ts";
-import { readChange } from "./message-change.ts";
-import { filterEvent } from "./message-event.ts";
+import { filterEvent } from "./filter-event.ts";
 
 /** Types are named as in Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode). Over HTTP the signature was verified. */
 export type VerifiedPayload = { type: "events_api" | "slash_commands" | "interactive"; payload: unknown };
@@ -41,8 +40,8 @@ export function interpretPayload({
   nowMs: number;
   newTrace: () => Trace;
 }): InterpretedPayload {
-  const toAskMessage = (requestId: string, message: UserMessage): InterpretedPayload => ({
-    message: { type: "ask", requestId, receivedAtMs: nowMs, trace: newTrace(), message },
+  const toAskMessage = (requestId: string, message: UserMessage) => ({
+    message: { type: "ask" as const, requestId, receivedAtMs: nowMs, trace: newTrace(), message },
   });
   if (type === "interactive") return toButtonClick(payload, nowMs);
   if (type === "slash_commands") {
@@ -59,15 +58,13 @@ export function interpretPayload({
     case "agent_session_stopped":
       return toSessionStopped(callback);
   }
-  const changed = callback.event.type === "message" ? readChange(callback) : undefined;
-  if (changed !== undefined) {
-    if ("drop" in changed) return changed;
-    const { userMessage: message, isDeleted } = changed;
-    const received = { requestId: requestIdOf(message), receivedAtMs: nowMs, trace: newTrace(), message };
-    return { message: { type: "message_change", ...received, ...(isDeleted ? { isDeleted } : {}) } };
-  }
   const filtered = filterEvent(callback);
-  return "drop" in filtered ? filtered : toAskMessage(requestIdOf(filtered.userMessage), filtered.userMessage);
+  if ("drop" in filtered) return filtered;
+  const { userMessage, kind } = filtered;
+  const ask = toAskMessage(requestIdOf(userMessage), userMessage);
+  if (kind === "new") return ask;
+  const isDeleted = kind === "deleted" ? { isDeleted: true as const } : {};
+  return { message: { ...ask.message, type: "message_change", ...isDeleted } };
 }
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });

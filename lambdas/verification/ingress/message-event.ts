@@ -1,4 +1,4 @@
-/** Decides which message events are for the bot, and reads them: the text, who wrote it, and whether the channel is shared. */
+/** Reads a message event: whether it speaks to the bot, its text, who wrote it, and whether the channel is shared. */
 import * as z from "zod/mini";
 import {
   findOtherBotUser,
@@ -12,49 +12,10 @@ import {
 import type { UserMessage } from "../task/messages.ts";
 import { type EventCallback, readInstallation, slackTs } from "./event-callback.ts";
 
-export type DropReason =
-  | "other_event"
-  | "malformed_message"
-  | "from_bot"
-  | "subtype"
-  | "hidden"
-  | "edited"
-  | "no_user"
-  | "not_mentioned";
-
-export type FilteredEvent = { userMessage: UserMessage } | { drop: DropReason };
-
 /** Subtypes of a new message: with files, a reply that is also sent to the channel, `/me`, of an older integration or a workflow. */
 const newMessageSubtypes: readonly string[] = ["file_share", "thread_broadcast", "me_message", "bot_message"];
 /** The user id of Slack's own messages, such as reminders. */
 const slackbot = "USLACKBOT";
-
-/**
- * Keeps the events that are for the bot: `app_mention`, any `message` in a direct message with it, and a `message` elsewhere that mentions
- * it. The same post may arrive as both events, with the same result. A mention without text is kept too. Any other reply of a person in a
- * thread is kept as `unaddressed`, unless it begins by mentioning someone else. The worker drops it if the bot was not asked in that thread.
- */
-export function filterEvent(callback: EventCallback): FilteredEvent {
-  if (callback.event.type !== "message" && callback.event.type !== "app_mention") return { drop: "other_event" };
-  const { data: event } = messageEventSchema.safeParse(callback.event);
-  if (event === undefined) return { drop: "malformed_message" };
-  const botUsers = listBotUsers(callback, event);
-  const drop = findDropReason(event, botUsers, callback.api_app_id);
-  if (drop !== undefined) return { drop };
-  const addressing = findAddressing({ callback, event, texts: [event.text ?? ""], botUsers });
-  if (addressing === undefined) return { drop: isFromBot(event) ? "from_bot" : "not_mentioned" };
-  const userMessage = readUserMessage({ callback, event, botUsers, addressing });
-  return userMessage === undefined ? { drop: "no_user" } : { userMessage };
-}
-
-function findDropReason(event: MessageEvent, botUsers: readonly string[], appId: string): DropReason | undefined {
-  if (isFromUs({ event, botUsers, appId })) return "from_bot";
-  if (!isNewMessage(event)) return "subtype";
-  if (event.hidden) return "hidden";
-  // `message_changed` tells the same with the earlier text, from which it is clear what has changed.
-  if (event.edited) return "edited";
-  return undefined;
-}
 
 /** False for messages of Slack itself, such as that somebody has joined, and for changes of messages. */
 export function isNewMessage({ subtype }: MessageEvent): boolean {
@@ -62,37 +23,35 @@ export function isNewMessage({ subtype }: MessageEvent): boolean {
 }
 
 /** True for the app's own posts, so that it never answers itself, and for Slack's own. */
-export function isFromUs(about: { event: MessageEvent; botUsers: readonly string[]; appId: string }): boolean {
-  const { event, botUsers, appId } = about;
-  const { user, app_id, bot_profile } = event;
-  if (user === slackbot || (user && botUsers.includes(user))) return true;
-  return app_id === appId || bot_profile?.app_id === appId;
+export function isFromUs({ user, app_id, bot_profile }: MessageEvent, botUsers: readonly string[], appId: string) {
+  return user === slackbot || botUsers.includes(user ?? "") || app_id === appId || bot_profile?.app_id === appId;
 }
 
-function isFromBot({ bot_id, bot_profile, subtype }: MessageEvent): boolean {
+export function isFromBot({ bot_id, bot_profile, subtype }: MessageEvent): boolean {
   return Boolean(bot_id || bot_profile) || subtype === "bot_message";
 }
 
 type Addressing = Pick<UserMessage, "unaddressed" | "perhapsAddressed">;
 
 /**
- * Says how the message speaks to the bot. Undefined if it does not. `texts` are all versions of an edited message: it is for the bot if one
- * of them is. Another bot always has to mention it, because bots that answer each other's replies would never stop.
+ * Says how the message speaks to the bot. Undefined if it does not. An edited message does if one of its `texts`, before and after, does.
+ * Another bot always has to mention it, because bots that answer each other's replies would never stop.
  */
-export function findAddressing(about: {
-  callback: EventCallback;
-  event: MessageEvent;
-  texts: readonly string[];
-  botUsers: readonly string[];
-}): Addressing | undefined {
-  const { callback, event, texts, botUsers } = about;
-  const isForBot = texts.some((text) => isAddressed({ ...event, text }, botUsers));
-  if (isForBot || isFromBot(event)) return isForBot ? {} : undefined;
+export function findAddressing(
+  callback: EventCallback,
+  event: MessageEvent,
+  { texts, botUsers, isChange }: { texts: readonly string[]; botUsers: readonly string[]; isChange: boolean },
+): Addressing | undefined {
+  if (texts.some((text) => isAddressed({ ...event, text }, botUsers))) return {};
+  if (isFromBot(event)) return undefined;
+  // In a Slack Connect channel, the mention may be of the bot's user in another workspace.
+  const isPerhaps = callback.is_ext_shared_channel && texts.some(hasMention);
   // Without a bot user the event was delivered for a person's token, so the thread is between people.
-  if (botUsers.length === 0 || !event.thread_ts) return undefined;
-  if (texts.every((text) => isAddressedToOther({ text, botUsers }))) return undefined;
-  const perhapsAddressed = callback.is_ext_shared_channel && texts.some(hasMention);
-  return { unaddressed: true, ...(perhapsAddressed ? { perhapsAddressed } : {}) };
+  const isReply =
+    botUsers.length > 0 && event.thread_ts && !texts.every((text) => isAddressedToOther({ text, botUsers }));
+  // If the message of a change has asked the bot, the worker knows it.
+  if (!isReply && !(isChange && isPerhaps)) return undefined;
+  return { unaddressed: true, ...(isPerhaps ? { perhapsAddressed: true } : {}) };
 }
 
 function isAddressed(event: MessageEvent, botUsers: readonly string[]): boolean {
@@ -114,13 +73,11 @@ export function listBotUsers(callback: EventCallback, event: MessageEvent): stri
 }
 
 /** Undefined for a message of nobody. */
-export function readUserMessage(about: {
-  callback: EventCallback;
-  event: MessageEvent;
-  botUsers: readonly string[];
-  addressing: Addressing;
-}): UserMessage | undefined {
-  const { callback, event, botUsers, addressing } = about;
+export function readUserMessage(
+  callback: EventCallback,
+  event: MessageEvent,
+  botUsers: string[],
+): UserMessage | undefined {
   const { thread_ts: threadTs } = event;
   // A workflow, and some older integrations, have no user.
   const user = event.user || event.bot_id;
@@ -138,10 +95,9 @@ export function readUserMessage(about: {
     ...(threadTs ? { threadTs } : {}),
     direct: isDirect(event),
     text: readUserText({ text: event.text ?? "", botUsers }),
-    ...(botUsers.length > 0 ? { botUsers: [...botUsers] } : {}),
+    ...(botUsers.length > 0 ? { botUsers } : {}),
     ...(isFromBot(event) ? { botIds: readBotIds(event) } : {}),
     ...(external === undefined ? {} : { external }),
-    ...addressing,
     ...(event.files?.length ? { files: readUserFiles(event.files) } : {}),
   };
 }
@@ -168,6 +124,10 @@ const optionalText = z.nullish(z.string());
 export const messageEventSchema = z.object({
   type: z.literal(["message", "app_mention"]),
   subtype: optionalText,
+  /** The time of the event, which differs from the message's for edits and deletions. */
+  event_ts: z.nullish(slackTs),
+  message: z.nullish(z.looseObject({})),
+  previous_message: z.nullish(z.looseObject({})),
   hidden: z.nullish(z.boolean()),
   edited: z.optional(z.unknown()),
   bot_id: z.nullish(slackId),

@@ -4,12 +4,12 @@ import fc from "fast-check";
 import { escapeSqsText } from "../../../lambdas/shared/engine/aws/sqs-message.ts";
 import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { eventCallbackSchema } from "../../../lambdas/verification/ingress/event-callback.ts";
+import { type FilteredEvent, filterEvent } from "../../../lambdas/verification/ingress/filter-event.ts";
 import {
   type InterpretedPayload,
   interpretPayload,
   type VerifiedPayload,
 } from "../../../lambdas/verification/ingress/interpret-payload.ts";
-import { type FilteredEvent, filterEvent } from "../../../lambdas/verification/ingress/message-event.ts";
 import { readUserFiles } from "../../../lambdas/verification/slack/api/user-text.ts";
 import { encodeButton } from "../../../lambdas/verification/slack/messages/blocks.ts";
 import { queueMessageSchema, userMessageSchema } from "../../../lambdas/verification/task/messages.ts";
@@ -228,8 +228,16 @@ describe("what is not for the bot", () => {
     ["the bot's own post without a bot_id", "from_bot", withEvent("own-message", { bot_id: undefined })],
     ["another app's post without its bot's id", "from_bot", withEvent("message-im", { bot_profile: { id: "B2" } })],
     ["a reminder of Slack's own", "from_bot", withEvent("message-with-mention", { user: "USLACKBOT" })],
-    ["a changed message", "subtype", fixture("message-changed")],
-    ["a deleted message", "subtype", fixture("message-deleted")],
+    [
+      "an edit without the message",
+      "malformed_message",
+      withEvent("message-changed", { message: undefined, previous_message: undefined }),
+    ],
+    [
+      "a deletion without the message",
+      "malformed_message",
+      withEvent("message-deleted", { previous_message: undefined }),
+    ],
     ["somebody joining", "subtype", withEvent("message-with-mention", { subtype: "channel_join" })],
     ["a hidden message", "hidden", withEvent("message-im", { hidden: true })],
     ["an edited message", "edited", withEvent("app-mention", { edited: { user: "U0USER0001", ts: "1.1" } })],

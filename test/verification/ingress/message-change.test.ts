@@ -115,7 +115,7 @@ describe("an edit", () => {
     ],
     [
       "another bot edited a post without a mention",
-      "not_mentioned",
+      "from_bot",
       changed({ ...text("a"), bot_id: "B2" }, { ...text("b"), bot_id: "B2" }),
     ],
     [
