@@ -218,6 +218,8 @@ describe("whoever writes to a terminal", () => {
     "lambdas/shared/telemetry/emf-metrics.ts",
     "lib/cli/aws/secret-values.ts",
     "lib/cli/confirm.ts",
+    "lib/cli/conformance/main.ts",
+    "lib/cli/release/bundle-conformance.ts",
     "lib/cli/release/run-script.ts",
     "lib/cli/release/run.ts",
     "lib/cli/release/sbom.ts",
