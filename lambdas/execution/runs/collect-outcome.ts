@@ -29,7 +29,7 @@ type TurnEnd = ExecutionOutcome | ({ type: "question" } & Omit<OpenQuestion, "me
 export type AgentTurn = { ended: TurnEnd; artifacts: Artifact[] };
 
 /**
- * Never rejects. A throw, an invalid update, and an end without an answer are `execution_failed`. Text and artifacts beyond
+ * Never rejects. A throw, an invalid update, a blank answer without artifacts, and an end without an answer are `execution_failed`. Text and artifacts beyond
  * `maxResultBytes`, or beyond what a record holds, are `payload_too_large`. Stops reading after an abort. `made` are the artifacts of the
  * task's earlier turns.
  */
@@ -67,6 +67,10 @@ export async function collectOutcome(request: {
           onNews({ progress, artifacts: [...artifacts] });
           continue;
         case "answer": {
+          if (update.text.trim() === "" && artifacts.length === 0) {
+            context.log.warn("agent_without_answer", { reason: "execution_failed" });
+            return turn({ type: "failure", reason: "execution_failed" });
+          }
           bytes += answerBytes(update);
           const outcome = createSuccess(update);
           const isFitting = bytes <= maxResultBytes && isStorable({ outcome, artifacts });

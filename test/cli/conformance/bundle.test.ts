@@ -15,8 +15,12 @@ beforeAll(() => bundleConformance(join(folder, file)));
 type Ended = { code: number | null; stdout: string; stderr: string };
 
 /** The environment holds the tokens alone. */
-async function run(args: string[], env: Record<string, string> = {}): Promise<Ended> {
-  const child = spawn(process.execPath, [file, ...args], { cwd: folder, env });
+async function bundled(args: string[], env: Record<string, string> = {}): Promise<Ended> {
+  return run([file, ...args], env, folder);
+}
+
+async function run(args: string[], env: Record<string, string>, cwd: string): Promise<Ended> {
+  const child = spawn(process.execPath, args, { cwd, env });
   const said = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
     child[name].setEncoding("utf8").on("data", (text) => {
@@ -34,6 +38,17 @@ async function serve(): Promise<string> {
   return url;
 }
 
+describe("the entry of the package", () => {
+  it("exports the run", async () => {
+    const code = `import { checkEndpoint, runConformance } from "sekisho/conformance";
+      const { unreachable } = await checkEndpoint({ url: new URL("http://127.0.0.1:1/") });
+      console.log(typeof runConformance, unreachable);`;
+    const args = ["--input-type=module", "--eval", code];
+    const ended = await run(args, {}, join(__dirname, "../../.."));
+    expect(ended).toMatchObject({ code: 0, stdout: "function It cannot be reached: no connection to it.\n" });
+  });
+});
+
 describe("the bundled conformance run", () => {
   const tokens = { FIRST: token, SECOND: otherToken };
   const quick = ["--slow-text", "stream, slow 3s", "--no-second-look"];
@@ -44,7 +59,7 @@ describe("the bundled conformance run", () => {
 
   it("passes a good endpoint, and exits with 0", async () => {
     const auth = ["--auth", "bearer:FIRST", "--other-auth", "bearer:SECOND", "--idempotent"];
-    const ended = await run([await serve(), ...auth, ...quick, "--level", "strict", "--json"], tokens);
+    const ended = await bundled([await serve(), ...auth, ...quick, "--level", "strict", "--json"], tokens);
     expect({ ...ended, stdout: "" }).toEqual({ code: 0, stdout: "", stderr: "" });
     const { kept, cases } = JSON.parse(ended.stdout);
     const unusual = cases.filter(({ outcome }: { outcome: string }) => outcome !== "passed");
@@ -53,11 +68,11 @@ describe("the bundled conformance run", () => {
   });
 
   it("exits with 3 where the credentials are refused, and where there is nothing", async () => {
-    expect(await run([await serve()])).toMatchObject({
+    expect(await bundled([await serve()])).toMatchObject({
       code: 3,
       stderr: expect.stringContaining("refuses the credentials"),
     });
-    expect(await run(["http://127.0.0.1:1/"])).toMatchObject({
+    expect(await bundled(["http://127.0.0.1:1/"])).toMatchObject({
       code: 3,
       stderr: expect.stringContaining("no connection"),
     });
@@ -73,7 +88,7 @@ describe("the bundled conformance run", () => {
     [["http://127.0.0.1:1/", "--dialect", "klingon"], "--dialect: "],
     [["http://127.0.0.1:1/", "--nonsense"], "--nonsense"],
   ])("exits with 2 for %j", async (args, text) => {
-    const ended = await run(args);
+    const ended = await bundled(args);
     expect(ended).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(text) });
     expect(ended.stderr).not.toContain("the-token-itself");
   });

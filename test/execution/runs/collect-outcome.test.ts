@@ -143,3 +143,20 @@ describe("the span of an agent's turn", () => {
     expect(conversationOf(undefined)).toBeUndefined();
   });
 });
+
+describe("an answer that says nothing", () => {
+  const artifact = { name: "a.txt", text: "a" };
+  it.each([
+    ["blank", yielding({ type: "answer", text: " \n" }), "failure"],
+    ["blank beside a file", yielding({ type: "artifact", artifact }, { type: "answer", text: "" }), "success"],
+    ["a text", yielding({ type: "answer", text: "a" }), "success"],
+  ] as const)("%s is a failure unless there is a file", async (_what, agent, type) => {
+    const { ended } = await collectOutcome({
+      agent,
+      task: agentTask(hello),
+      context: agentContext(),
+      onNews: () => {},
+    });
+    expect(ended).toMatchObject(type === "failure" ? { type, reason: "execution_failed" } : { type });
+  });
+});
