@@ -10,6 +10,7 @@ import {
   parseQueueMessage,
   type TaskMessage,
   toWakeSeq,
+  type UserMessage,
 } from "../task/messages.ts";
 import { isTooOld } from "../task/step.ts";
 import { queueGroupOf, receivedTask, type Task } from "../task/task.ts";
@@ -152,11 +153,15 @@ function toEvent(received: {
   }
 }
 
+/** A deletion asks for nothing, so nobody is refused because of it. */
 function isFromIgnored(
   { isIgnored, leaseMs }: WorkerOptions,
-  { requestId, message }: AskMessage | MessageChange,
+  ask: AskMessage | MessageChange,
   signal = AbortSignal.timeout(leaseMs),
 ): Promise<boolean> {
+  const { requestId } = ask;
+  const isDeleted = ask.type === "message_change" && ask.isDeleted;
+  const message: UserMessage = isDeleted ? { ...ask.message, unaddressed: true } : ask.message;
   return isIgnored({ message, requestId, signal });
 }
 

@@ -76,6 +76,15 @@ describe("a change of a message that was not handled yet", () => {
     expect([world.records.size, world.posts.length]).toEqual([0, 0]);
   });
 
+  it("by deletion leaves no record of somebody who may not ask, not even of the first one, which is told why", async () => {
+    // As the gate does for a stranger: only what did not speak to the bot is dropped at once.
+    const world = createWorld({ gate: { isIgnored: async ({ message }) => message.unaddressed === true } });
+    await world.deliver(deleted()).run();
+    expect(world.records.size).toBe(0);
+    await world.deliver(edited()).run();
+    expect(world.records.size).toBe(1);
+  });
+
   it("is of no use to somebody who may not ask", async () => {
     const world = createWorld({ gate: { isIgnored: async () => true } });
     for (const change of [edited(), deleted()]) world.deliver(change);
