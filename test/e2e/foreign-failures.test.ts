@@ -34,10 +34,10 @@ async function askLegacyAgent(answer: object) {
 
 describe("an A2A agent that does not do the task", () => {
   it.each([
-    ["1.0", { state: "TASK_STATE_REJECTED", message: said("We deploy on Mondays only.") }, "did not take this on"],
-    ["0.3", { state: "rejected", message: old("We deploy on Mondays only.") }, "did not take this on"],
-    ["1.0", { state: "TASK_STATE_FAILED", message: said("We deploy on Mondays only.") }, "could not finish it"],
-    ["0.3", { state: "failed", message: old("We deploy on Mondays only.") }, "could not finish it"],
+    ["1.0", { state: "TASK_STATE_REJECTED", message: said("We deploy on Mondays only.") }, "take this on"],
+    ["0.3", { state: "rejected", message: old("We deploy on Mondays only.") }, "take this on"],
+    ["1.0", { state: "TASK_STATE_FAILED", message: said("We deploy on Mondays only.") }, "finish this"],
+    ["0.3", { state: "failed", message: old("We deploy on Mondays only.") }, "finish this"],
   ] as const)("is quoted, in %s: %j", async (version, status, happened) => {
     const { shown, lines, task } = await askA2aAgent(version, status);
     expect(shown).toContain(happened);
@@ -61,7 +61,7 @@ describe("an A2A agent that does not do the task", () => {
     ["a broadcast", "<!channel> <!here> <@U1> <https://evil.example|our site> & more", "&lt;!channel&gt;"],
     ["a novel", "why ".repeat(100_000), "why"],
     ["lines that would end the quote", "one\n\n# two\n```three", "> one # two ```three"],
-    ["what nobody sees", "\u200b\u2060\u202e", "could not finish it"],
+    ["what nobody sees", "\u200b\u2060\u202e", "finish this"],
   ])("cannot do harm by %s", async (_, text, expected) => {
     const { shown, posts } = await askA2aAgent("1.0", { state: "TASK_STATE_FAILED", message: said(text) });
     expect(shown).toContain(expected);
@@ -76,7 +76,7 @@ describe("an A2A agent that does not do the task", () => {
     ["a text that is none", { state: "TASK_STATE_FAILED", message: { ...said(""), parts: [{ text: null, data: 1 }] } }],
   ])("with %s is told in our words", async (_, status) => {
     const { shown } = await askA2aAgent("1.0", status);
-    expect(shown).toContain("could not finish it. Please try again");
+    expect(shown).toContain("finish this. Try again");
   });
 });
 
@@ -85,7 +85,7 @@ describe("an agent of the legacy dialect", () => {
     const { shown, calls } = await askLegacyAgent({
       ...{ status: "error", error_code: "bedrock_throttling", error_message: "ThrottlingException: rate exceeded" },
     });
-    expect(shown).toContain("The agent has too much to do right now. Please ask again in a few minutes.");
+    expect(shown).toContain("The agent is busy right now. Try again in a few minutes.");
     expect(shown).not.toContain("ThrottlingException");
     expect(calls.filter(({ method }) => method === "execute_task")).toHaveLength(1);
   });
@@ -116,7 +116,7 @@ describe("an agent of the legacy dialect", () => {
     for (const response_text of ["Here it is.", "", null]) {
       const { shown, posts } = await askLegacyAgent({ status: "success", response_text, file_artifact });
       expect(posts.flatMap(({ files = [] }) => files)).toMatchObject([{ name: "t.csv" }]);
-      expect(shown).toContain(response_text || "The agent answered with a file.");
+      expect(shown).toContain(response_text || "answer is in the attached file");
     }
   });
 

@@ -40,7 +40,7 @@ const stories = {
     const asked = fakeSlack.askAsBot({ eventsUrl, text: "private report", by: "workflow" });
     const { message } = await world.over(asked.requestId);
     expect(message).toMatchObject({ user: "BWORKFLOW", botIds: ["BWORKFLOW", "AWORKFLOW", "WfSTANDIN"] });
-    expect(textsOf(world.answersTo(asked.message))).toContain("BWORKFLOW said in CSTANDIN");
+    expect(textsOf(world.answersTo(asked.message))).toContain("private report");
     const elsewhere = fakeSlack.askAsBot({ eventsUrl, text: "private report", channel: "CRANDOM", by: "workflow" });
     await until(() =>
       world.lines.some((line) => line.includes("message_ignored") && line.includes(elsewhere.requestId)),
@@ -99,7 +99,7 @@ const stories = {
     await fakeSlack.edit({ eventsUrl, channel, ts, text: "private, otherwise" }).delivered;
     await inThread(world, asked, ({ text }) => text.includes("edit came too late"));
     await fakeSlack.remove({ eventsUrl, channel, ts }).delivered;
-    await inThread(world, asked, ({ text }) => text.includes("deleted when the agent had it"));
+    await inThread(world, asked, ({ text }) => text.includes("message was deleted"));
     expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "answer" });
     expect(world.answersTo(asked.message)).toHaveLength(3);
   },

@@ -255,4 +255,15 @@ export const scenarios: readonly Scenario[] = [
     ],
     outages: [{ parties: ["execution"], fromSeconds: 0, seconds: 70, manner: "lost" }],
   },
+  {
+    name: "deleted-before-handled",
+    what: "a message is deleted before it is handled, the worker that notes that dies, and then the message comes",
+    story: "deleted",
+    engine: "sqlite",
+    faults: [
+      { point: "queue.deliver", about: "ask of #2", kind: "dies_before" },
+      { point: "store.create", about: "task #2 received with lease", kind: "dies_before" },
+      { point: "store.create", about: "task #2 done", kind: "dies_after" },
+    ],
+  },
 ];

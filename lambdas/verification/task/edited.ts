@@ -6,8 +6,8 @@
 import type { EventOf } from "./events.ts";
 import type { MessageChange, UserMessage } from "./messages.ts";
 import { type Policy, rerouteTask } from "./routing.ts";
-import { failedOutcome, markForReconcile, setOutcome, type Transition } from "./step.ts";
-import type { Task } from "./task.ts";
+import { failedOutcome, markForReconcile, setOutcome, type Transition, withHistory } from "./step.ts";
+import { receivedTask, type Task } from "./task.ts";
 import {
   findRefusal,
   ignore,
@@ -54,6 +54,14 @@ export function onEditedAnnounced(task: Task, event: EventOf<"message_edited">, 
   const isMoved = outcome.task.call?.destination !== task.call?.destination;
   const routed = isMoved ? startDeadline(outcome.task, event.nowMs, policy) : outcome.task;
   return onWokenAnnounced(routed, { type: "woken", resumed: event.resumed, nowMs: event.nowMs }, policy);
+}
+
+/** The first and last record of a message that was deleted before it was handled. It keeps the message from being handled later. */
+export function deletedTask(change: MessageChange): Task {
+  const before = receivedTask(change);
+  const event = { type: "message_deleted", nowMs: change.receivedAtMs, resumed: false } as const;
+  const { task: after } = onDeletedReceived(before, event);
+  return withHistory({ before, after, event, atMs: event.nowMs });
 }
 
 /** Nobody is answered, because nobody asks any more. If a worker died, the thread may have a placeholder, which is cleaned up. */

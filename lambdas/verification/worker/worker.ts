@@ -1,7 +1,7 @@
 /** The worker: takes one queue message and moves one task one step (docs/architecture.md, "The way of one message"). */
 import { SekishoError } from "../../../contracts/errors.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
-import { takesEffect } from "../task/edited.ts";
+import { deletedTask, takesEffect } from "../task/edited.ts";
 import type { TaskEvent } from "../task/events.ts";
 import {
   type AskMessage,
@@ -11,6 +11,7 @@ import {
   parseQueueMessage,
   type TaskMessage,
   toWakeSeq,
+  type UserMessage,
 } from "../task/messages.ts";
 import { isTooOld } from "../task/step.ts";
 import { queueGroupOf, receivedTask, type Task } from "../task/task.ts";
@@ -71,6 +72,7 @@ async function handleMessage(
   }
   const isIgnored = asks !== undefined && (await isFromIgnored(options, asks, signal));
   const created = asks !== undefined && !isIgnored ? await createTask(options, asks) : undefined;
+  if (created?.state === "done") return;
   // A message whose worker died after it had created the record is found, whoever wrote it.
   const task = created ?? (await store.get({ id: message.requestId }));
   if (task === undefined) return reportNoTask(options, { message, isIgnored });
@@ -151,23 +153,29 @@ function toEvent(received: {
   }
 }
 
+/** A deletion asks for nothing, so nobody is refused because of it. */
 function isFromIgnored(
   { isIgnored, leaseMs }: WorkerOptions,
-  { requestId, message }: AskMessage | MessageChange,
+  ask: AskMessage | MessageChange,
   signal = AbortSignal.timeout(leaseMs),
 ): Promise<boolean> {
+  const { requestId } = ask;
+  const isDeleted = ask.type === "message_change" && ask.isDeleted;
+  const message: UserMessage = isDeleted ? { ...ask.message, unaddressed: true } : ask.message;
   return isIgnored({ message, requestId, signal });
 }
 
 /**
  * Creates the record with this worker's lease, so that a new task needs no claim. The create is conditional, so one delivery of the message
- * wins. Resolves to undefined if there is a record already.
+ * wins. The record of a deleted message is final at once. Resolves to undefined if there is a record already.
  */
 async function createTask(options: WorkerOptions, message: AskMessage | MessageChange): Promise<Task | undefined> {
   const { store, log, zoneSecret, now = Date.now } = options;
   // Read before the lease begins, because a step without it would hold the lease in vain.
   await zoneSecret();
-  const created = await store.create({ item: { ...receivedTask(message), lease: createLease(options, now()) } });
+  const isDeleted = message.type === "message_change" && message.isDeleted;
+  const item = isDeleted ? deletedTask(message) : { ...receivedTask(message), lease: createLease(options, now()) };
+  const created = await store.create({ item });
   if (created === undefined) return undefined;
   log.info("task_created", { request_id: created.id, trace_id: readTraceId(created.trace) });
   return created;

@@ -3,6 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { MessageChange, UserMessage } from "../../../lambdas/verification/task/messages.ts";
 import { askedAtMs, numberedAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
+import { deaths } from "./world-fates.ts";
 
 const threadTs = `${askedAtMs / 1000}.000001`;
 const first = numberedAsk(1, { threadTs });
@@ -51,6 +52,20 @@ describe("a change of a message that was not handled yet", () => {
     expect(world.records.get(first.requestId)).toMatchObject({ state: "done", message: { text: "" } });
   });
 
+  it("leaves nothing of a deleted one wherever the worker dies", async () => {
+    for (const fate of deaths) {
+      for (let died = 1; died < 6; died++) {
+        let operations = 0;
+        const world = createWorld({ fate: () => (++operations === died ? fate : "ok") });
+        // Slack's event of the message comes when the other one was tried once.
+        await world.deliver(deleted(first)).run({ maxSteps: 1 });
+        if (world.records.size === 0) continue;
+        await world.deliver(first).run();
+        expect([world.sent, world.posts, world.ephemeralMessages]).toEqual([[], [], []]);
+      }
+    }
+  });
+
   it("waits as the message does until it is known whether its thread is one of the bot", async () => {
     const unaddressed = (message: MessageChange): MessageChange => ({
       ...message,
@@ -74,6 +89,15 @@ describe("a change of a message that was not handled yet", () => {
     world.queueRaw(JSON.stringify(edited(old)));
     await world.run();
     expect([world.records.size, world.posts.length]).toEqual([0, 0]);
+  });
+
+  it("by deletion leaves no record of somebody who may not ask, not even of the first one, which is told why", async () => {
+    // As the gate does for a stranger: only what did not speak to the bot is dropped at once.
+    const world = createWorld({ gate: { isIgnored: async ({ message }) => message.unaddressed === true } });
+    await world.deliver(deleted()).run();
+    expect(world.records.size).toBe(0);
+    await world.deliver(edited()).run();
+    expect(world.records.size).toBe(1);
   });
 
   it("is of no use to somebody who may not ask", async () => {
