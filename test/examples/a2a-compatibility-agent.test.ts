@@ -25,7 +25,7 @@ const scenarios: [string, string, object[][]][] = [
   ["tck-task-failure", "FAILED", []],
   ["tck-long-running", "COMPLETED", [[{ text: "Long running result" }]]],
   ["tck-stream-001", "COMPLETED", [[{ text: "Stream hello from TCK" }]]],
-  ["tck-stream-002", "COMPLETED", []],
+  ["tck-stream-002", "COMPLETED", [[{ text: "Done" }]]],
   ["tck-stream-003", "COMPLETED", [[{ text: "Stream task lifecycle" }]]],
   ["tck-stream-basic", "COMPLETED", [[{ text: "Streamed content" }]]],
   ["tck-stream-chunked", "COMPLETED", [[{ text: "chunk one " }], [{ text: "chunk two " }], [{ text: "chunk three" }]]],

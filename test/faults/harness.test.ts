@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, jest } from "@jest/globals";
 import { faults, figuresOf } from "./command.ts";
 import { mutants } from "./mutants.ts";
+import { readOptions } from "./options.ts";
 
 const minutes = 60_000;
 /** Each test starts processes, which give way to everything else on a busy machine. */
@@ -78,18 +79,24 @@ describe("a run", () => {
 
 describe("the command", () => {
   it.each([
-    [["--replay", "sync/sqlite/x/"], '"x" is no seed.'],
-    [["--replay", "nowhere/sqlite/0/"], 'There is no story "nowhere".'],
-    [["--replay", "sync/sqlite/0/1:rain"], '"1:rain" is no fault such as 12:lost.'],
-    [["--story", "nowhere"], 'There is no story "nowhere": there are sync,'],
     [["--engine", "steam"], "--engine is sqlite or aws."],
     [["--exhaustive", "three"], "--exhaustive is one or two."],
     [["--runs", "many"], '--runs is a whole number, not "many".'],
     [["--part", "3/2"], '--part is such as 1/2, not "3/2".'],
     [["--frobnicate"], "Unknown option '--frobnicate'"],
-  ])("%j says what is wrong", async (args, words) => {
+  ])("%j says what is wrong", (args, problem) => {
+    expect(() => readOptions(args)).toThrow(problem);
+  });
+
+  it.each([
+    [["--engine", "steam"], "Usage: npm run faults"],
+    [["--story", "nowhere"], 'There is no story "nowhere": there are sync,'],
+    [["--replay", "sync/sqlite/x/"], '"x" is no seed.'],
+    [["--replay", "nowhere/sqlite/0/"], 'There is no story "nowhere".'],
+    [["--replay", "sync/sqlite/0/1:rain"], '"1:rain" is no fault such as 12:lost.'],
+  ])("%j is refused with exit code 2", async (args, problem) => {
     const { code, stdout, stderr } = await faults(...args);
-    expect(stderr).toContain(words);
+    expect(stderr).toContain(problem);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   });
 

@@ -280,10 +280,13 @@ export function isRedirection(status: number): boolean {
   return status >= 300 && status < 400;
 }
 
-/** Accepts `application/json` and `application/…+json`, in UTF-8 or without a charset. Some hosts send no type, so none is accepted too. */
+/**
+ * Accepts `application/json`, `application/json-rpc` and `application/…+json`, in UTF-8 or without a charset. Some hosts send no type, so
+ * none is accepted too.
+ */
 export function isJson(contentType: string | null | undefined): boolean {
   if (contentType === null || contentType === undefined || contentType === "") return true;
-  return /^application\/([a-z0-9.-]+\+)?json\s*(;\s*charset="?utf-?8"?\s*)?$/i.test(contentType.trim());
+  return /^application\/(([a-z0-9.-]+\+)?json|json-rpc)\s*(;\s*charset="?utf-?8"?\s*)?$/i.test(contentType.trim());
 }
 
 export function isEventStream(contentType: string | null | undefined): boolean {

@@ -45,7 +45,7 @@ function raw(problem: RawProblem, expects: string, says: string, advice: string)
 }
 
 const isResult = ({ response }: PeerAnswer) => response !== undefined && "result" in response;
-const jsonType = /^application\/([a-z0-9.-]+\+)?json\s*(;\s*charset="?utf-?8"?\s*)?$/i;
+const jsonType = /^application\/(([a-z0-9.-]+\+)?json|json-rpc)\s*(;\s*charset="?utf-?8"?\s*)?$/i;
 /** The statuses of errors, beside 200, that say the same as the error. */
 const statuses = {
   401: ["unauthenticated"],

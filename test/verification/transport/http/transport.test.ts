@@ -99,6 +99,7 @@ describe("the https transport", () => {
     "Application/JSON; charset=UTF-8",
     'application/json;charset="utf-8"',
     "application/vnd.api+json",
+    "application/json-rpc",
   ])("takes the content type %s", async (type) => {
     const { transport } = await peer(() => raw("{}", { headers: { "content-type": type } }));
     await expect(send(transport)).resolves.toMatchObject({ status: 200 });
