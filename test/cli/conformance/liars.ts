@@ -632,6 +632,14 @@ for (const [what, artifact] of Object.entries({
 })) {
   lie(`answers with ${what}`, "bounds/artifacts", where(plain, changing("success", (given) => (given.artifacts = [artifact]))));
 }
+const step = { id: "a", title: "Read", status: "pending" };
+for (const [what, steps] of [
+  ["51 steps", Array.from({ length: 51 }, (_, id) => ({ ...step, id: String(id) }))],
+  ["a step twice", [step, step]],
+  ["a step with a status of its own", [{ ...step, status: "doing" }]],
+] as const) {
+  lie(`tells ${what}`, "bounds/steps", where(gets, changing("accepted", (given) => (given.progress = { steps }))));
+}
 lie("offers 101 options", "bounds/lists", changing("input_required", (given) => { given.options = Array.from({ length: 101 }, (_, id) => ({ id: String(id), label: "a" })); }));
 
 // Leaks.

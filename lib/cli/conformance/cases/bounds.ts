@@ -3,7 +3,7 @@
 import { isIP } from "node:net";
 import { maxResultBytes } from "../../../../contracts/limits.ts";
 import { isLoopbackHost } from "../../../../contracts/loopback.ts";
-import { artifactSchema } from "../../../../contracts/methods.ts";
+import { artifactSchema, progressSchema } from "../../../../contracts/methods.ts";
 import { isPublicAddress } from "../../../../lambdas/shared/public-fetch/reach.ts";
 import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
@@ -119,6 +119,18 @@ export const boundCases: readonly ConformanceCase[] = [
       const counts = ["input_tokens", "output_tokens", "total_tokens"].map((name) => usage?.[name]);
       const isCount = (value: unknown) => value === undefined || isWithin(value, { least: 0, most: 1e15 });
       return counts.every(isCount) ? undefined : "a count of usage is no integer from 0 on";
+    },
+  }),
+  bound("steps", ["accepted"], {
+    section: "`accepted`",
+    expects: "steps of a running task: at most 50, each with an id, a title and a status; no id twice",
+    advice: "Send every step of the work once, in its order. See the table of steps.",
+    judge({ progress }) {
+      const { steps } = Object(progress);
+      if (steps === undefined || steps === null) return undefined;
+      const { data } = progressSchema.shape.steps.safeParse(steps);
+      if (data === undefined) return "the steps do not fit their schema";
+      return new Set(data.map(({ id }) => id)).size < data.length ? "two steps have one id" : undefined;
     },
   }),
   bound("lists", ["input_required"], {
