@@ -261,7 +261,9 @@ describe("a worker", () => {
     const { taskId } = await submitted(store);
     for (const broken of ["get", "replace"] as const) {
       const away = { ...store, [broken]: () => Promise.reject(new Error("away")) };
-      const run = createExecutionWorker({ store: away, agent: answering("a") }).run({ taskId, signal: never });
+      // Its pauses are a random part of most of a minute.
+      const worker = createExecutionWorker({ store: away, agent: answering("a"), random: () => 0 });
+      const run = worker.run({ taskId, signal: never });
       await expect(run).rejects.toMatchObject({ reason: "unavailable" });
     }
     expect((await store.get({ id: taskId }))?.state).toBe("submitted");
