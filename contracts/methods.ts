@@ -16,7 +16,7 @@ import {
   maxTextLength,
 } from "./limits.ts";
 import { isSecureUrl } from "./loopback.ts";
-import { optionalField } from "./optional-field.ts";
+import { optionalContent, optionalField } from "./optional-field.ts";
 
 /** In bytes of UTF-8. */
 export const maxRequestBytes = 256 * 1024;
@@ -115,8 +115,8 @@ export type OmittableField = z.infer<typeof omittableFieldSchema>;
 export const artifactSchema = z.looseObject({
   name: optionalField(z.string().max(255)),
   mimetype: optionalField(z.string().max(255)),
-  text: optionalField(z.string()),
-  base64: optionalField(z.base64()),
+  text: optionalContent(z.string()),
+  base64: optionalContent(z.base64()),
   data: z.unknown().optional(),
   url: optionalField(z.string().max(4096)),
 });
@@ -138,6 +138,11 @@ export const stepSchema = z.object({
   status: z.enum(["pending", "in_progress", "completed", "failed"]),
 });
 export type TaskStep = z.infer<typeof stepSchema>;
+
+/** Of steps with one id the last one counts. */
+export function uniqueSteps(steps: readonly TaskStep[]): TaskStep[] {
+  return [...new Map(steps.map((step) => [step.id, step])).values()];
+}
 
 /** `partial_text` is the beginning of the answer, while it is written. */
 export const progressSchema = z.object({

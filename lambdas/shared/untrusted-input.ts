@@ -16,6 +16,29 @@ export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return isObject(value) && !Array.isArray(value);
 }
 
+/** Replaces lone surrogates in every text and key. `value` is what JSON was parsed to. */
+export function toWellFormed(value: unknown): unknown {
+  if (typeof value === "string") return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(toWellFormed);
+  if (!isJsonObject(value)) return value;
+  // `Object.fromEntries` makes an own member even of the key `__proto__`.
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name.toWellFormed(), toWellFormed(member)]));
+}
+
+/** Half a surrogate pair as JSON writes it. The same letters after a backslash that is text also match, which does no harm. */
+const halfCharacter = /\\u[dD][89a-fA-F]/;
+
+/** Like `JSON.stringify`, but without lone surrogates. */
+export function toWellFormedJson(value: unknown): string {
+  const json = JSON.stringify(value);
+  return halfCharacter.test(json) ? JSON.stringify(toWellFormed(JSON.parse(json))) : json;
+}
+
+/** True if JSON text may hold half a surrogate pair, or a whole one as two escapes. */
+export function mayHoldHalfCharacter(json: string): boolean {
+  return halfCharacter.test(json);
+}
+
 const bidi = "\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u206f";
 const acting = new RegExp(`[\\p{Cc}\\p{Zl}\\p{Zp}${bidi}\\ufeff\\ufff9-\\ufffb]`, "gu");
 const actingInLines = new RegExp(`(?![\\t\\n]|\\r\\n)${acting.source}`, "gu");

@@ -87,6 +87,14 @@ describe("the methods", () => {
     }
   });
 
+  it("read the empty text of an artifact as an empty file, and null as no content", () => {
+    const success = (artifact: object) => ({ status: "success", response_text: "", artifacts: [artifact] });
+    const parse = (artifact: object) => methods.get_task.result.parse(success(artifact));
+    expect(parse({ name: "a", text: "" })).toEqual(success({ name: "a", text: "" }));
+    expect(parse({ name: "a", base64: "" })).toEqual(success({ name: "a", base64: "" }));
+    expect(parse({ name: "a", text: null, base64: null, data: 1 })).toEqual(success({ name: "a", data: 1 }));
+  });
+
   it("never put a value into an issue, so that no text of a user reaches an error", () => {
     const secret = "the-text-of-a-user";
     const refused = methods.execute_task.params.safeParse({

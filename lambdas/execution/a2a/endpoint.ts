@@ -12,6 +12,7 @@ import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { type Metrics, noMetrics, readTraceId } from "../../shared/telemetry/telemetry.ts";
+import { toWellFormedJson } from "../../shared/untrusted-input.ts";
 import {
   type AuthenticatedCaller,
   createErrorAnswer,
@@ -138,7 +139,7 @@ type EventEncoding = {
 
 async function* encodeEvents({ events, answer, fail }: EventEncoding): AsyncGenerator<string> {
   try {
-    for await (const event of events) yield JSON.stringify(answer(event));
+    for await (const event of events) yield toWellFormedJson(answer(event));
   } catch (thrown) {
     yield JSON.stringify(fail(thrown));
   }

@@ -7,7 +7,7 @@ import { backoffMs, parseRetryAfter } from "../../shared/async/waiting.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import { createPublicPost, type PublicPost } from "../../shared/public-fetch/public-fetch.ts";
-import { parseUrl } from "../../shared/untrusted-input.ts";
+import { parseUrl, toWellFormedJson } from "../../shared/untrusted-input.ts";
 import { createTimeLimit } from "../runs/time-limit.ts";
 import { createLogIds, type ExecutionTask, runDefaults, type StoredPushConfig } from "../tasks/execution-task.ts";
 import {
@@ -181,7 +181,7 @@ function pushRequest(request: { config: StoredPushConfig; task: A2aTask }): Push
       ...(credentials !== undefined && { authorization: `${authentication?.scheme} ${credentials}` }),
       ...(token !== undefined && { "x-a2a-notification-token": token }),
     },
-    body: JSON.stringify(version === "0.3" ? eventToV03({ task }) : { task }),
+    body: toWellFormedJson(version === "0.3" ? eventToV03({ task }) : { task }),
   };
 }
 

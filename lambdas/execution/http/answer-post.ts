@@ -17,7 +17,7 @@ import {
   type Spans,
   type Trace,
 } from "../../shared/telemetry/telemetry.ts";
-import { isTooDeep } from "../../shared/untrusted-input.ts";
+import { isTooDeep, mayHoldHalfCharacter, toWellFormed } from "../../shared/untrusted-input.ts";
 import type { A2aEndpoint } from "../a2a/endpoint.ts";
 import { readRequestedVersion, toDialect } from "../a2a/version.ts";
 import { type Dispatch, isMethodName } from "../methods/methods.ts";
@@ -65,7 +65,7 @@ export function createPostHandler(settings: PostSettings): (asked: PostRequest) 
       const principal = await admit(exchange);
       if (!isJson({ contentType: header("content-type"), face })) throw new SekishoError("content_type_not_supported");
       const body = await readExchangeBody({ exchange, maxBytes: maxRequestBytes, withinTime: bodyTime });
-      const { text, json } = parseJson(body);
+      const { text, json } = parseBody(body);
       const a2a = selectA2aEndpoint({ ...asked, json });
       if (a2a !== undefined) {
         answeredId = requestIdSchema.safeParse(Object(json).id).data ?? null;
@@ -140,7 +140,7 @@ const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  * repeats a key (RFC 7493, section 2.3).
  */
 export function parseRequest(body: Uint8Array): JsonRpcRequest {
-  return readRequest({ schema: compiledSchema, body, ...parseJson(body) });
+  return readRequest({ schema: compiledSchema, body, ...parseBody(body) });
 }
 
 type JsonBody = { body: Uint8Array; text: string; json: unknown };
@@ -151,10 +151,12 @@ function readRequest<T>({ schema, body, text, json }: JsonBody & { schema: Compi
   return parsed.data;
 }
 
-function parseJson(body: Uint8Array): Pick<JsonBody, "text" | "json"> {
+/** Replaces halves of surrogate pairs, as the client does with a response. */
+function parseBody(body: Uint8Array): Pick<JsonBody, "text" | "json"> {
   try {
     const text = strictUtf8.decode(body);
-    return { text, json: JSON.parse(text) };
+    const json = JSON.parse(text);
+    return { text, json: mayHoldHalfCharacter(text) && !isTooDeep(body) ? toWellFormed(json) : json };
   } catch (error) {
     throw new SekishoError("parse_error", { cause: error });
   }

@@ -14,6 +14,7 @@ import type { Log } from "../../shared/log.ts";
 import { createMinuteLimiter } from "../../shared/minute-limiter.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { Trace } from "../../shared/telemetry/telemetry.ts";
+import { toWellFormedJson } from "../../shared/untrusted-input.ts";
 
 export type Exchange = {
   method: string;
@@ -54,7 +55,7 @@ const headers = {
 
 /** An answer of JSON with status 200. */
 export function createJsonAnswer(body: unknown): WholeResponse {
-  return { status: 200, headers, body: JSON.stringify(body) };
+  return { status: 200, headers, body: toWellFormedJson(body) };
 }
 
 /** An error answer with the status of its dialect. A 401 names the authentication scheme (RFC 9110, section 15.5.2). */

@@ -10,6 +10,7 @@ import {
   optionIdSchema,
   questionOptionSchema,
   stepSchema,
+  uniqueSteps,
 } from "../../../contracts/methods.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
@@ -123,13 +124,24 @@ function nextProgress({ update, known }: { update: Progress; known: RunReport["p
     ...(text !== undefined && { text: truncate(text, maxProgressLength) }),
     ...(percent !== undefined && { percent: Math.min(100, Math.max(0, percent)) }),
     ...(written !== undefined && { partial_text: written }),
-    ...(steps !== undefined && { steps }),
+    ...(steps !== undefined && { steps: uniqueSteps(steps) }),
   };
 }
 
 const maxPromptLength = 10_000;
 const maxOptions = 20;
 const maxLabelLength = 200;
+
+const visibleText = (maxLength: number) =>
+  z
+    .string()
+    .min(1)
+    .max(maxLength)
+    .refine((text) => text.trim() !== "");
+
+function hasOneContent({ text, base64, data, url }: Artifact): boolean {
+  return [text, base64, data ?? undefined, url].filter((content) => content !== undefined).length === 1;
+}
 
 const updateSchema = z.discriminatedUnion("type", [
   z.object({
@@ -139,7 +151,7 @@ const updateSchema = z.discriminatedUnion("type", [
     partial: z.string().optional(),
     steps: z.array(stepSchema).max(maxSteps).optional(),
   }),
-  z.object({ type: z.literal("artifact"), artifact: artifactSchema }),
+  z.object({ type: z.literal("artifact"), artifact: artifactSchema.refine(hasOneContent) }),
   z.object({
     type: z.literal("answer"),
     text: z.string(),
@@ -148,11 +160,12 @@ const updateSchema = z.discriminatedUnion("type", [
   }),
   z.object({
     type: z.literal("question"),
-    prompt: z.string().min(1).max(maxPromptLength),
+    prompt: visibleText(maxPromptLength),
     options: z
-      .array(questionOptionSchema.extend({ id: optionIdSchema, label: z.string().min(1).max(maxLabelLength) }))
+      .array(questionOptionSchema.extend({ id: optionIdSchema, label: visibleText(maxLabelLength) }))
       .min(1)
       .max(maxOptions)
+      .refine((options) => new Set(options.map(({ id }) => id)).size === options.length)
       .optional(),
     kind: z.literal("auth").optional(),
   }),

@@ -63,7 +63,7 @@ export function reasonText({ reason, authorizer }: { reason: ClientReason; autho
     case "payload_too_large":
       return "Its response is larger than maxResponseBytes, or it rejects the request as too large.";
     case "invalid_response":
-      return "Its response is not JSON. It may be a web page, a redirect or compressed. Check the address and its path.";
+      return "Its response is not JSON-RPC as the contract wants it. It may be a web page, a redirect or compressed, or JSON with a byte order mark or a repeated key. Check the address and its path.";
     case "ambiguous":
       return "It or a proxy in front of it failed. Look at its log.";
     default:

@@ -14,6 +14,7 @@ export function createEventCollector({ maxBytes }: { maxBytes: number }): {
   let pending: string[] = [];
   let bytes = 0;
   let response: string | undefined;
+  let endsInReturn = false;
   const parser = createParser({
     onEvent({ data }) {
       const json = parseJson(data);
@@ -26,12 +27,17 @@ export function createEventCollector({ maxBytes }: { maxBytes: number }): {
       if (bytes > maxBytes) throw createTooLargeError();
       const text = decoder.decode(chunk, { stream: true });
       const end = Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1;
+      if (text !== "") endsInReturn = text.endsWith("\r");
       pending.push(text.slice(0, end || undefined));
       if (end === 0) return;
       parser.feed(pending.join(""));
       pending = [text.slice(end)];
     },
     isDone: () => response !== undefined,
-    end: () => ({ body: Buffer.from(response ?? "") }),
+    end() {
+      // The parser waits for the second half of a line end that may be `\r\n`.
+      if (endsInReturn) parser.feed("\n");
+      return { body: Buffer.from(response ?? "") };
+    },
   };
 }

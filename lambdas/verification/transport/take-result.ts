@@ -16,6 +16,7 @@ import {
   parseUrl,
   sanitizeLine,
   sanitizeLines,
+  toWellFormed,
   truncate,
 } from "../../shared/untrusted-input.ts";
 import { leftOutMember } from "../task/task.ts";
@@ -57,7 +58,7 @@ export function isSuccess(result: unknown): boolean {
 
 /** Repairs the details of an error: shortens long lists, and returns undefined if the details are nested too deeply. */
 export function takeErrorData(data: unknown): unknown {
-  return isNestedTooDeep(data) ? undefined : wellFormed(withShortLists(data));
+  return isNestedTooDeep(data) ? undefined : toWellFormed(withShortLists(data));
 }
 
 /** A legacy agent has one file in a member of its own, whose `parts` hold it: `contentBase64`, `fileName` and `mimeType`. */
@@ -165,15 +166,7 @@ function withFitting<N extends string>(members: Members, shape: Record<N, Fits>,
 
 function shallowMembers(members: Members): Members {
   const shallow = Object.entries(members).filter(([, member]) => !isNestedTooDeep(member));
-  return wellFormed(Object.fromEntries(shallow)) as Members;
-}
-
-/** Replaces lone surrogates in every text and key. `Object.fromEntries` makes an own member even of the key `__proto__`. */
-function wellFormed(value: unknown): unknown {
-  if (typeof value === "string") return value.toWellFormed();
-  if (Array.isArray(value)) return value.map(wellFormed);
-  if (!isJsonObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name.toWellFormed(), wellFormed(member)]));
+  return toWellFormed(Object.fromEntries(shallow)) as Members;
 }
 
 function withShortLists(value: unknown): unknown {

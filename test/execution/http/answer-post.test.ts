@@ -3,6 +3,7 @@ import { afterAll, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { responseSchema } from "../../../contracts/envelope.ts";
 import { errorDataSchema } from "../../../contracts/error-data.ts";
+import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
 import {
   createAuthenticator,
@@ -317,6 +318,41 @@ describe("a request that is nested too deeply", () => {
   it("is one only from there on", async () => {
     const { call } = createTestHost();
     expect((await call("execute_task", { ...hello, x: nested(98) })).result?.status).toBe("success");
+  });
+});
+
+describe("half a surrogate pair", () => {
+  it("in a request is replaced before anybody sees it, and the rest of the text is as it was", async () => {
+    const agent: Agent = async function* ({ channel, text }) {
+      yield { type: "answer", text: `${channel} ${text}` };
+    };
+    const { host } = createTestHost({ agent });
+    const params = '{"channel":"C\\uD800","text":"a\\ud83c\\udfef b\\udfef \\\\ud800"}';
+    const answer = await host.handle(post(`{"jsonrpc":"2.0","id":"1","method":"execute_task","params":${params}}`));
+    expect((await answerOf(answer)).result?.response_text).toBe("C\ufffd a🏯 b\ufffd \\ud800");
+  });
+
+  it("in what an agent made does not go out", async () => {
+    const artifact = { name: "a\ud83c.txt", data: { "k\ud83c": ["v\udfef"] } };
+    const { host } = createTestHost({
+      agent: yielding({ type: "artifact", artifact }, { type: "answer", text: "done \ud83c \\ud83c" }),
+    });
+    const body = await (await host.handle(post(request))).text();
+    expect(body).not.toMatch(/(?<!\\)\\u[dD]/);
+    expect(JSON.parse(body).result).toMatchObject({
+      response_text: "done \ufffd \\ud83c",
+      artifacts: [{ name: "a\ufffd.txt", data: { "k\ufffd": ["v\ufffd"] } }],
+    });
+  });
+});
+
+describe("an artifact of an agent", () => {
+  it.each([
+    ["none", { name: "a.txt" }],
+    ["two", { name: "a.txt", text: "a", base64: "YQ==" }],
+  ])("with %s contents fails its task", async (_what, artifact) => {
+    const { call } = createTestHost({ agent: yielding({ type: "artifact", artifact }, { type: "answer", text: "a" }) });
+    expect((await call("execute_task", hello)).error?.data.reason).toBe("execution_failed");
   });
 });
 

@@ -101,6 +101,17 @@ describe("an agent that asks", () => {
 
   it.each<[string, { prompt?: string; options?: { id: string; label: string }[] }, string]>([
     ["says nothing", { prompt: "" }, "update.prompt: too_small"],
+    ["shows nothing", { prompt: " \n\u00a0" }, "update.prompt: custom"],
+    [
+      "has one id for two options",
+      {
+        options: [
+          { id: "a", label: "A" },
+          { id: "a", label: "B" },
+        ],
+      },
+      "update.options: custom",
+    ],
     ["is too long", { prompt: "x".repeat(10_001) }, "update.prompt: too_big"],
     ["offers nothing", { options: [] }, "update.options: too_small"],
     ["offers too much", { options: new Array(21).fill({ id: "a", label: "A" }) }, "update.options: too_big"],

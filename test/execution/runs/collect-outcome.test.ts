@@ -37,6 +37,11 @@ describe("the steps of an agent", () => {
     ]);
   });
 
+  it("are told once each, as they are last", async () => {
+    const told = await toldOf({ type: "progress", steps: [step("pending"), step("completed")] });
+    expect(told).toEqual([{ steps: [step("completed")] }]);
+  });
+
   it.each([
     ["another status", { id: "a", title: "A", status: "complete" }],
     ["no title", { id: "a", title: "", status: "pending" }],

@@ -15,7 +15,7 @@ function read(stream: string, pieceBytes = 7) {
 }
 
 describe("a stream of events", () => {
-  it.each(["\n", "\r\n"])("is read up to its first response, whatever ends its lines (%j)", (end) => {
+  it.each(["\n", "\r\n", "\r"])("is read up to its first response, whatever ends its lines (%j)", (end) => {
     const answer = response("süß 🦊");
     const lines = [": hello", "", "event: ping", "data: {}", "", "data: no", "", `data: ${answer}`, "", ": more"];
     for (const pieceBytes of [1, 2, 3, 1000]) {

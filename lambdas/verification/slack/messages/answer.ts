@@ -251,6 +251,7 @@ function makeList({ text, artifacts = [], leftOut = 0 }: Answer): FileList {
   let surplus = 0;
   for (const artifact of artifacts) {
     const made = readContent(artifact);
+    if (isEmptyFile(artifact)) surplus += 1;
     if (made === undefined || ("text" in made.content && made.content.text.trim() === answerText)) continue;
     if (files.length < maxFiles) {
       const taken = files.map(({ name }) => name);
@@ -258,6 +259,12 @@ function makeList({ text, artifacts = [], leftOut = 0 }: Answer): FileList {
     } else surplus += 1;
   }
   return { files, leftOut: surplus + leftOut };
+}
+
+/** Slack takes no empty files, so the answer says that one is missing. */
+function isEmptyFile({ name = "", text, base64, data, url }: Artifact): boolean {
+  const isEmpty = text === "" || base64 === "";
+  return name !== "" && isEmpty && data === undefined && !url;
 }
 
 /** Returns undefined for an empty artifact. */

@@ -3,7 +3,7 @@
  * buttons and the part numbers of posts, by which Sekisho recognizes its own messages.
  */
 
-import type { TaskStep } from "../../../../contracts/methods.ts";
+import { type TaskStep, uniqueSteps } from "../../../../contracts/methods.ts";
 import { parseJson, sanitizeLine } from "../../../shared/untrusted-input.ts";
 import type { Locale } from "../../task/task.ts";
 import type { SlackBlock } from "../api/slack.ts";
@@ -58,10 +58,6 @@ export function planLines(steps: readonly TaskStep[]): string {
         `${stepSigns[status]} ${escapeMrkdwn(shorten({ text: title, maxLength: maxPlanTitleLength }))}`,
     )
     .join("\n");
-}
-
-function uniqueSteps(steps: readonly TaskStep[]): TaskStep[] {
-  return [...new Map(steps.map((step) => [step.id, step])).values()];
 }
 
 /** A small grey line. `text` is mrkdwn. It is cut if it is too long. */

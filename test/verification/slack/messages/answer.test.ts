@@ -149,6 +149,15 @@ describe("an answer", () => {
     expect(shown.length).toBeLessThanOrEqual(4 * text.length);
   });
 
+  it("says that an empty file is missing, because Slack takes none", () => {
+    const about = (artifacts: Artifact[]) => wordsIn(partsOf({ text: "Done.", artifacts })[0]?.blocks?.[1]);
+    expect(about([{ name: "empty.txt", text: "" }])).toMatch(/couldn't attach 1 more file/);
+    expect(about([{ name: "empty.bin", base64: "" }])).toMatch(/couldn't attach 1 more file/);
+    expect(about([{ text: "" }, { name: "a.txt", text: "", url: "https://files.example/a.txt" }])).not.toMatch(
+      /attach/,
+    );
+  });
+
   it("names the files that could not be attached, and how many were too many", () => {
     const artifacts = Array.from({ length: 22 }, (_, index) => ({ name: `${index}.txt`, text: `file ${index}` }));
     const uploads = artifacts.map((_, index) => (index < 2 ? { failed: true as const } : { fileId: `F${index}` }));
