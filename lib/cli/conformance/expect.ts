@@ -39,6 +39,11 @@ export function readPeerError({ response }: PeerAnswer): JsonRpcErrorObject | un
   return response !== undefined && "error" in response ? response.error : undefined;
 }
 
+/** Not checked in any way. */
+export function readPeerResult({ response }: PeerAnswer): unknown {
+  return response !== undefined && "result" in response ? response.result : undefined;
+}
+
 /** True if it is an error with one of these reasons, by its number, and by its `data` where that names a reason. */
 export function hasReason(answer: PeerAnswer, reasons: readonly Reason[]): boolean {
   const error = readPeerError(answer);

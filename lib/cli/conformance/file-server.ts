@@ -8,8 +8,8 @@ export type FileServer = {
   create(key: string): Record<string, unknown> & { id: string };
   /** How often the file was read. */
   count(key: string): number;
-  /** Credentials that came with a read. There should be none. */
-  credentials(): readonly string[];
+  /** The addresses and headers of all reads. They should hold no credentials. */
+  reads(): readonly string[];
   close(): Promise<void>;
 };
 
@@ -17,10 +17,10 @@ const content = Buffer.from("The content of a file of the conformance run.\n");
 
 export async function startFileServer(): Promise<FileServer> {
   const counts = new Map<string, number>();
-  const credentials: string[] = [];
+  const reads: string[] = [];
   const server = createServer((request, response) => {
-    const key = request.url?.slice(1) ?? "";
-    if (request.headers.authorization !== undefined) credentials.push(request.headers.authorization);
+    reads.push([request.url, ...request.rawHeaders].join("\n"));
+    const key = request.url?.slice(1).replace(/\?.*$/s, "") ?? "";
     const isKnown = counts.has(key);
     if (isKnown && request.method === "GET") counts.set(key, (counts.get(key) ?? 0) + 1);
     response.writeHead(isKnown ? 200 : 404, {
@@ -48,7 +48,7 @@ export async function startFileServer(): Promise<FileServer> {
       };
     },
     count: (key) => counts.get(key) ?? 0,
-    credentials: () => credentials,
+    reads: () => reads,
     async close() {
       const closed = Promise.withResolvers<void>();
       server.close(() => closed.resolve());

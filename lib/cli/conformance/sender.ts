@@ -3,7 +3,19 @@ import { createHttpClient, HttpError, type HttpHeaders, upTo } from "../../../la
 import type { ClientCertificate } from "../../../lambdas/shared/http/connections.ts";
 
 /** Callers other than the right one. `another` has a valid token of its own. The rest must be refused. */
-export const strangers = ["nobody", "wrong", "truncated", "extended", "case-flipped"] as const;
+export const strangers = [
+  "nobody",
+  "wrong",
+  "truncated",
+  "extended",
+  "prefixed",
+  "changed",
+  "case-flipped",
+  "empty",
+  "null",
+  "other-scheme",
+  "unsigned",
+] as const;
 export type Stranger = (typeof strangers)[number];
 export type Caller = Stranger | "another";
 
@@ -125,21 +137,40 @@ export function createHttpSender(options: HttpSenderOptions): Sender {
 function alterToken(headers: Credentials["headers"], as: Stranger): Record<string, string> {
   const { authorization, ...rest } = headers ?? {};
   const [, scheme = "Bearer", token = ""] = /^(Bearer) (.+)$/i.exec(authorization ?? "") ?? [];
-  const altered = as === "nobody" ? undefined : alter(token, as);
+  if (as === "nobody") return {};
+  const altered = as === "other-scheme" ? `Basic ${wrongToken}` : `${scheme} ${alter(token, as)}`;
   // Signatures come in more headers than this one, so none of them is sent.
-  return altered === undefined ? {} : { ...(token !== "" && rest), authorization: `${scheme} ${altered}` };
+  return { ...(token !== "" && rest), authorization: altered.trim() };
 }
 
 const wrongToken = "7f0e-a-token-that-nobody-gave-out-c41b";
 
-function alter(token: string, as: Exclude<Stranger, "nobody">): string {
+function alter(token: string, as: Exclude<Stranger, "nobody" | "other-scheme">): string {
+  if (as === "empty") return "";
+  if (as === "null") return "null";
   if (token === "" || as === "wrong") return wrongToken;
   if (as === "truncated") return token.slice(0, -1);
   if (as === "extended") return `${token}x`;
-  const flipped = token.replace(/[a-z]/gi, (letter) =>
+  if (as === "prefixed") return `x${token}`;
+  const altered = { changed: changeMiddle, "case-flipped": flipCase, unsigned: removeSignature }[as](token);
+  return altered === token ? wrongToken : altered;
+}
+
+function changeMiddle(token: string): string {
+  const middle = Math.floor(token.length / 2);
+  return token.slice(0, middle) + (token[middle] === "x" ? "y" : "x") + token.slice(middle + 1);
+}
+
+function flipCase(token: string): string {
+  return token.replace(/[a-z]/gi, (letter) =>
     letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
   );
-  return flipped === token ? wrongToken : flipped;
+}
+
+/** An unsecured JWT with the same claims (RFC 7519, section 6). Another token stays as it is. */
+function removeSignature(token: string): string {
+  const header = Buffer.from('{"alg":"none"}').toString("base64url");
+  return token.replace(/^[\w-]+\.([\w-]+)\.[\w-]+$/, `${header}.$1.`);
 }
 
 function pickDefined(headers: Record<string, string | undefined>): Record<string, string> {

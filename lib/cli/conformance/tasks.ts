@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { TaskResult } from "../../../contracts/methods.ts";
 import { Deviation, NotApplicable } from "./deviation.ts";
-import { expectResult, readPeerError, skipWithoutMethod } from "./expect.ts";
+import { expectResult, readPeerError, readPeerResult, skipWithoutMethod } from "./expect.ts";
 import { newSessionId, type PeerAnswer, type PeerOfCase } from "./peer.ts";
 
 /** The channel of every task, by which an endpoint sees where they come from. */
@@ -89,12 +89,10 @@ export async function followTask(work: Work, task: SentTask): Promise<EndedTask>
 
 /** A result names the request that it belongs to, and the task, or neither. */
 function checkCorrelation({ requestId, params }: SentTask, answer: PeerAnswer): void {
-  const { response, came } = answer;
-  const result = response !== undefined && "result" in response ? response.result : undefined;
-  const { correlation_id: named } = Object(result);
+  const { correlation_id: named } = Object(readPeerResult(answer));
   const asked = String(params.correlation_id ?? requestId);
   if (named === undefined || String(named).toLowerCase() === asked.toLowerCase()) return;
-  throw new Deviation(`${came}; correlation_id is not that of the request`);
+  throw new Deviation(`${answer.came}; correlation_id is not that of the request`);
 }
 
 function readAccepted(answer: PeerAnswer): Extract<TaskResult, { status: "accepted" }> | undefined {
@@ -104,8 +102,8 @@ function readAccepted(answer: PeerAnswer): Extract<TaskResult, { status: "accept
   return result.status === "accepted" ? result : undefined;
 }
 
-function readTaskId({ response }: PeerAnswer): string | undefined {
-  const { task_id } = Object(response !== undefined && "result" in response && response.result);
+function readTaskId(answer: PeerAnswer): string | undefined {
+  const { task_id } = Object(readPeerResult(answer));
   return typeof task_id === "string" ? task_id : undefined;
 }
 
@@ -133,6 +131,7 @@ export type SharedTasks = {
   /** The same question once more, for cases that end it in another way. */
   askingAgain(): Promise<AskingTask>;
   askingForText(): Promise<AskingTask>;
+  askingForLastOption(): Promise<AskingTask>;
   /** The first slow task, whatever came. */
   slow(): Promise<SentTask>;
   /** The first slow task, accepted. */
@@ -169,6 +168,7 @@ export function createSharedTasks(
     asking: share(ask),
     askingAgain: share(ask),
     askingForText: share(ask),
+    askingForLastOption: share(ask),
     slow,
     accepted,
     slowEnd: share(async (work) => followTask(work, await accepted())),

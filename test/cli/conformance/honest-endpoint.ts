@@ -17,6 +17,10 @@ import { afterTest } from "../../tooling/cleanup.ts";
 
 export const token = "the-Token-of-the-first-caller";
 export const otherToken = "the-Token-of-the-second-caller";
+/** A token of the form of a JWT. Nothing but a lie knows it. */
+export const jwt = [{ alg: "HS256" }, { sub: "first" }, { not: "a signature" }]
+  .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
+  .join(".");
 
 /** Knows two callers. */
 const authenticator: Authenticator = {
@@ -74,17 +78,17 @@ export function withBody(body: Uint8Array<ArrayBuffer>): { body?: Uint8Array<Arr
 const texts = { slow: "stream, slow 1200ms" };
 const waits = { secondLookMs: 150, pollMs: { least: 10, usual: 20, most: 50 }, hangUpMs: 50, retryMs: 5 };
 
-/** `path` is that of the address. */
-export type ConformOptions = Partial<ConformanceOptions> & { path?: string };
+/** `path` is that of the address, and `token` that of the first caller. */
+export type ConformOptions = Partial<ConformanceOptions> & { path?: string; token?: string };
 
 /** Runs the cases against a server with that handler. */
 export async function conform(handle: Handle, given: ConformOptions = {}): Promise<ConformanceReport> {
-  const { path = given.profile === "agentcore" ? "/invocations" : "/", ...options } = given;
+  const { path = given.profile === "agentcore" ? "/invocations" : "/", token: first = token, ...options } = given;
   const server = await startWebServer({ handle });
   const authorize = (bearer: string) => async () => ({ headers: { authorization: `Bearer ${bearer}` } });
   const sender = createHttpSender({
     url: new URL(path, server.url),
-    authorize: authorize(token),
+    authorize: authorize(first),
     authorizeAnother: authorize(otherToken),
     isLocal: true,
   });

@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import type { Host } from "../../../lambdas/execution/host.ts";
 import { json, raw } from "../../doubles/answers.ts";
 import type { Received } from "../../doubles/web-server.ts";
-import { type ConformOptions, type Handle, otherToken, token, withBody } from "./honest-endpoint.ts";
+import { type ConformOptions, type Handle, jwt, otherToken, token, withBody } from "./honest-endpoint.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: lies look into JSON of every shape
 type Json = any;
@@ -21,6 +21,8 @@ type Exchange = {
   bytes: number;
   /** The host's answer to the request, with headers replaced by `over`. */
   honest(over?: Record<string, string>): Promise<Response>;
+  /** The host's answer to another body, with headers replaced by `over`. */
+  insteadOf(body: object, over?: Record<string, string>): Promise<Response>;
   /** The host's answer with its JSON changed in place. */
   changed(change: (answer: Json) => void): Promise<Response>;
   /** The host's answer with its text replaced. */
@@ -51,7 +53,12 @@ export function lieWith({ host, how }: { host: Host; how: How }): Handle {
       return host.handle(new Request(request.url, { method: request.method, headers, ...withBody(body) }));
     };
     const text = Buffer.from(body).toString();
+    const insteadOf = (other: object, over: Record<string, string> = {}) => {
+      const headers = { ...Object.fromEntries(request.headers), ...over };
+      return host.handle(new Request(request.url, { method: "POST", headers, body: JSON.stringify(other) }));
+    };
     return how({
+      insteadOf,
       sent: parse(text) ?? {},
       text,
       request,
@@ -60,13 +67,7 @@ export function lieWith({ host, how }: { host: Host; how: How }): Handle {
       memory,
       async anew() {
         const id = randomUUID();
-        const headers = Object.fromEntries(request.headers);
-        const again = new Request(request.url, {
-          method: "POST",
-          headers,
-          body: JSON.stringify({ ...parse(text), id }),
-        });
-        const answer: Json = await (await host.handle(again)).json();
+        const answer: Json = await (await insteadOf({ ...parse(text), id })).json();
         if (answer.result?.correlation_id === id) answer.result.correlation_id = parse(text).id;
         return json({ ...answer, id: parse(text).id });
       },
@@ -149,6 +150,21 @@ lie("takes any token", "authentication/wrong", where((x) => bearer(x) !== "" && 
 lie("compares as many characters as came", "authentication/truncated", where((x) => bearer(x) !== "" && token.startsWith(bearer(x)), asFirst));
 lie("compares as many characters as it knows", "authentication/extended", where((x) => bearer(x).startsWith(token), asFirst));
 lie("compares tokens without their case", "authentication/case-flipped", where((x) => bearer(x).toLowerCase() === token.toLowerCase(), asFirst));
+lie("looks for the token at the end", "authentication/prefixed", where((x) => bearer(x).endsWith(token), asFirst));
+lie("compares the length of tokens", "authentication/changed", where((x) => bearer(x).length === token.length, asFirst));
+lie("looks at the ends of a token only", "authentication/changed", where((x) => bearer(x).length === token.length && bearer(x).slice(0, 8) === token.slice(0, 8) && bearer(x).slice(-8) === token.slice(-8), asFirst));
+lie("takes an empty token", "authentication/empty", where(({ request }) => request.headers.get("authorization") === "Bearer", asFirst));
+lie("compares with a token that it does not have", "authentication/null", where((x) => bearer(x) === "null", asFirst));
+lie("checks one scheme only", "authentication/other-scheme", where(({ request }) => request.headers.get("authorization")?.startsWith("Basic "), asFirst));
+lie(
+  "takes tokens that nobody signed",
+  "authentication/unsigned",
+  async (x) => {
+    const [header = "", claims = ""] = bearer(x).split(".").map((part) => Buffer.from(part, "base64url").toString());
+    return parse(header)?.alg === "none" && parse(claims)?.sub === "first" ? asFirst(x) : bearer(x) === jwt ? asFirst(x) : x.honest();
+  },
+  { token: jwt },
+);
 lie(
   "shows tasks that exist to everyone",
   "authentication/own-tasks",
@@ -174,6 +190,26 @@ lie(
 );
 lie("shows tasks to other callers", "isolation/another-caller-reads", where((x) => gets(x) && bearer(x) === otherToken, asFirst));
 lie("lets other callers cancel", "isolation/another-caller-reads", where((x) => cancels(x) && bearer(x) === otherToken, asFirst));
+lie("shows tasks that are over to other callers", "isolation/another-caller-reads-the-end", where((x) => gets(x) && bearer(x) === otherToken, async (x) => {
+  const answer = await asFirst(x);
+  return (await answer.clone().text()).includes('"success"') ? answer : x.honest();
+}));
+lie("lets the first caller read everything", "isolation/task-of-another-caller", where((x) => gets(x) && bearer(x) === token, async (x) => {
+  const answer = await x.honest();
+  return (await answer.clone().text()).includes("-32061") ? x.honest({ authorization: `Bearer ${otherToken}` }) : answer;
+}));
+lie("lets the first caller cancel everything", "isolation/task-of-another-caller", where((x) => cancels(x) && bearer(x) === token, async (x) => {
+  const answer = await x.honest();
+  return (await answer.clone().text()).includes("-32061") ? x.honest({ authorization: `Bearer ${otherToken}` }) : answer;
+}));
+lie("remembers a conversation under the session id alone", "isolation/session-of-another-caller", where(plain, async (x) => {
+  const session = x.sent.params.session_id;
+  const before = x.memory.get(session) ?? "";
+  x.memory.set(session, x.sent.params.text);
+  return x.changed(({ result: given }) => {
+    if (given?.response_text) given.response_text += ` Before that: ${before}`;
+  });
+}));
 lie("knows requests by their id alone", "isolation/another-caller-repeats", where((x) => executes(x) && bearer(x) === otherToken, asFirst));
 lie(
   "keeps the text in a variable of all requests",
@@ -402,6 +438,10 @@ lie("does not look at which question an answer is to", "question/another-questio
   }),
 );
 const toQuestion = (x: Exchange) => answers(x) && x.sent.params.option_id === "yes";
+lie("gives the agent the first option, whatever was chosen", "question/chosen-option", where((x) => answers(x) && x.sent.params.option_id === "no", (x) => {
+  const { sent } = x;
+  return x.insteadOf({ ...sent, params: { ...sent.params, option_id: "yes" } });
+}));
 lie("takes another answer each time", "question/answer", where(toQuestion, (x) => success(x, `answer ${x.count("answers")}`)));
 lie("refuses an answer that it knows", "question/repeated-answer", where((x) => toQuestion(x) && x.count(x.sent.id) > 1, (x) => error(x, -32063)));
 lie("takes one more answer", "question/other-answer", where((x) => x.sent.params?.text === "something else altogether", (x) => success(x)));
@@ -524,6 +564,10 @@ for (const [name, value] of [
   lie(`does not look at another ${name} under a known id`, "idempotency/other-content", where((x) => executes(x) && x.sent.params?.[String(name)] === value, (x) => success(x)));
 }
 lie("does not look at another file under a known id", "idempotency/other-content", where((x) => executes(x) && x.sent.params?.attachments?.[0]?.id === "F2CONFORMANCE", (x) => success(x)));
+lie("compares the length of texts under a known id", "idempotency/other-content", where((x) => other(x, ({ text }) => text.length === x.memory.get(x.sent.id).text.length), (x) => {
+  const { sent } = x;
+  return x.insteadOf({ ...sent, params: { ...sent.params, text: x.memory.get(sent.id).text } });
+}));
 lie("does not look at a missing file under a known id", "idempotency/other-content", where((x) => other(x, (params) => !params.attachments)?.attachments, (x) => success(x)));
 lie("compares what changes by itself", "idempotency/changing-params", where((x) => other(x, (params) => params.history), (x) => error(x, -32068)));
 lie("compares the addresses of files", "idempotency/changing-params", where((x) => executes(x) && /signature=b/.test(x.text), (x) => error(x, -32068)));
@@ -559,7 +603,7 @@ lie("asks a repeated request anew", "idempotency/asking", where((x) => says(/^as
 lie("runs a slow task again some seconds after its end", "second-look/repeated-slow", where((x) => slow(x) && x.count(x.sent.id) > 2, ({ anew }) => anew()));
 lie("runs a canceled task again after a while", "second-look/repeated-cancel", where((x) => slow(x) && x.count(x.sent.id) > 2, ({ anew }) => anew()));
 lie("asks a repeated request again after its answer", "second-look/repeated-question", where((x) => says(/^ask/)(x) && x.count(x.sent.id) > 1, ({ anew }) => anew()));
-/** True from the third read of a task by its id on: the first two are the poll that saw its end, and the case that reads it again. */
+/** Lies from that read of an ended task by its task id on. The poll that sees the end is the first one, and `ended/stays` reads it five times. */
 const later = (x: Exchange, status: string, change: (answer: Json) => void, from: number): Promise<Response> =>
   x.changed((answer) => {
     const isEnd = answer.result?.status === status || answer.error?.data?.reason === status;
@@ -569,8 +613,9 @@ const notFound = (answer: Json) => {
   delete answer.result;
   answer.error = { code: -32061, message: "no" };
 };
-lie("forgets a task some seconds after its end", "second-look/success", where(gets, (x) => later(x, "success", notFound, 3)));
-lie("changes a result after a while", "second-look/success", where(gets, (x) => later(x, "success", ({ result: given }) => (given.response_text += "."), 3)));
+lie("forgets a task some seconds after its end", "second-look/success", where(gets, (x) => later(x, "success", notFound, 7)));
+lie("shows a result five times", "ended/stays", where(gets, (x) => later(x, "success", notFound, 6)));
+lie("changes a result after a while", "second-look/success", where(gets, (x) => later(x, "success", ({ result: given }) => (given.response_text += "."), 7)));
 lie(
   "completes what was canceled",
   "second-look/canceled",
@@ -675,6 +720,15 @@ lie(
     },
   ),
 );
+for (const [place, url, headers] of [
+  ["another header", "", { "x-token": token }],
+  ["the address", `?token=${token}`, {}],
+] as const) {
+  lie(`fetches files with the caller's token in ${place}`, "leaks/credentials", where((x) => says(/^read files/)(x) && bearer(x) === token, async (x) => {
+    await fetch(x.sent.params.attachments[0].url + url, { headers });
+    return x.honest();
+  }));
+}
 
 // AgentCore.
 const agentcore = { profile: "agentcore" } as const;

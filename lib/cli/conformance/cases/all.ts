@@ -5,9 +5,10 @@ import { boundCases } from "./bounds.ts";
 import { authenticationCases, headerCases, otherCases } from "./callers.ts";
 import { envelopeCases } from "./envelope.ts";
 import { executeCases } from "./execute.ts";
+import { failureCases } from "./failures.ts";
 import { idempotencyCases } from "./idempotency.ts";
 import { hostileCases, isolationCases } from "./isolation.ts";
-import { failureCases, questionCases, unknownTaskCases } from "./questions.ts";
+import { questionCases, unknownTaskCases } from "./questions.ts";
 import { secondLookCases } from "./second-look.ts";
 import { leakCases, rawCases } from "./sums.ts";
 

@@ -7,6 +7,7 @@ import { artifactSchema, progressSchema } from "../../../../contracts/methods.ts
 import { isPublicAddress } from "../../../../lambdas/shared/public-fetch/reach.ts";
 import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
+import { readPeerResult } from "../expect.ts";
 import type { Observation } from "../peer.ts";
 import { isWithin, maxPollAfterMs } from "./sums.ts";
 
@@ -28,8 +29,7 @@ function bound(
     sumsUp: true,
     async check(run) {
       const found = run.observations.flatMap((observation) => {
-        const { response } = observation.answer;
-        const result: Result = response !== undefined && "result" in response ? response.result : undefined;
+        const result: Result = readPeerResult(observation.answer);
         return statuses.includes(result?.status) ? [{ observation, result }] : [];
       });
       if (found.length === 0) throw new NotApplicable(`no result with the status ${statuses.join(" or ")} came`);

@@ -37,8 +37,14 @@ const descriptions: Record<Stranger, string> = {
   nobody: "no token",
   wrong: "a token that nobody gave out",
   truncated: "the token without its last character",
-  extended: "the token with one character more",
+  extended: "the token with one character more at its end",
+  prefixed: "the token with one character more at its beginning",
+  changed: "the token with another character in its middle",
   "case-flipped": "the token in the other case",
+  empty: "an empty token",
+  null: "the token null",
+  "other-scheme": "a token that nobody gave out, with the scheme Basic",
+  unsigned: "the claims of a JWT without its signature (alg none), or else a token that nobody gave out",
 };
 
 /** Every method, so that none is forgotten. The ids are of no task. */

@@ -59,6 +59,7 @@ export const idempotencyCases: readonly ConformanceCase[] = [
       const first = await followTask(run, await startTask(run, { text: run.texts.plain, attachments: [sampleFile] }));
       const others = [
         ["another text", { text: `${first.params.text} Another text.` }] as const,
+        ["another text of the same length", { text: `${String(first.params.text).slice(0, -1)}]` }] as const,
         ["another channel", { channel: "C1CONFORMANCE" }] as const,
         ["another thread", { thread_ts: "1700000000.000900" }] as const,
         ["another person", { user_id: "U1CONFORMANCE" }] as const,

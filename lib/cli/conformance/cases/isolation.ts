@@ -2,9 +2,9 @@
 import { randomUUID } from "node:crypto";
 import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
-import { eachStep, expectError, hasReason, isRefusedCaller } from "../expect.ts";
-import { markPattern } from "../peer.ts";
-import { markParams, runToSuccess, sendTask } from "../tasks.ts";
+import { eachStep, expectError, hasReason, isRefusedCaller, readPeerResult } from "../expect.ts";
+import { markPattern, type PeerOfCase } from "../peer.ts";
+import { type EndedTask, followTask, markParams, runToSuccess, type SentTask, sendTask, startTask } from "../tasks.ts";
 
 const ownAdvice = "Keep each task under its authenticated caller, and find it for that caller alone.";
 
@@ -19,10 +19,11 @@ export const isolationCases: readonly ConformanceCase[] = [
     async check(run) {
       const { texts } = run;
       const all = await Promise.all(Array.from({ length: 6 }, () => runToSuccess(run, { text: texts.plain })));
-      for (const { params, result, last } of all) {
-        const own: readonly string[] = String(params.text).match(markPattern) ?? [];
-        const others = (JSON.stringify(result).match(markPattern) ?? []).filter((mark) => !own.includes(mark));
-        if (others.length > 0) throw new Deviation(`${last.came}; that holds the text of another task`);
+      for (const one of all) {
+        expectOnlyOwn(
+          one,
+          all.filter((other) => other !== one),
+        );
       }
       return `${all.length} answers, none of which holds the text of another task`;
     },
@@ -54,20 +55,59 @@ export const isolationCases: readonly ConformanceCase[] = [
     expects: "get_task, cancel_task and answer_task of a task, by another caller: task_not_found, error -32061",
     advice: ownAdvice,
     async check(run) {
-      requireAnother(run);
-      const { taskId, requestId, sessionId } = await run.tasks.accepted();
-      const calls = [
-        { method: "get_task", params: { task_id: taskId } },
-        { method: "get_task", params: { request_id: requestId } },
-        { method: "cancel_task", params: { task_id: taskId } },
-        { method: "cancel_task", params: { request_id: requestId } },
-        { method: "answer_task", params: { task_id: taskId, text: "yes" } },
-      ];
-      const steps = calls.map((call) => [`${call.method} by ${Object.keys(call.params)[0]}`, call] as const);
-      return eachStep(run, steps, async (call) => {
-        const answer = await run.peer.call({ ...call, sessionId, as: "another" });
-        return expectError(answer, ["task_not_found", "method_not_found"]);
-      });
+      return expectUnseen(await asAnother(run), await run.tasks.accepted());
+    },
+  },
+  {
+    name: "isolation/another-caller-reads-the-end",
+    level: "required",
+    section: "Transport",
+    needs: ["execute/answers"],
+    expects:
+      "get_task, cancel_task and answer_task of a task that is over, by another caller: task_not_found, error -32061",
+    advice: ownAdvice,
+    async check(run) {
+      return expectUnseen(await asAnother(run), await run.tasks.plain());
+    },
+  },
+  {
+    name: "isolation/task-of-another-caller",
+    level: "required",
+    section: "Transport",
+    needs: ["execute/answers"],
+    expects:
+      "a task of another caller, while it runs and after its end, by the first one: task_not_found, error -32061",
+    advice: ownAdvice,
+    async check(run) {
+      const another = await asAnother(run);
+      const started = await startTask(another, { text: run.texts.slow });
+      const { task_id: taskId } = Object(readPeerResult(started.answer));
+      await expectUnseen(run, { ...started, taskId });
+      run.step("cancel_task by the other caller");
+      await another.peer.call({ method: "cancel_task", params: { request_id: started.requestId } });
+      run.step("another task of the other caller");
+      return expectUnseen(run, await runToSuccess(another, { text: run.texts.plain }));
+    },
+  },
+  {
+    name: "isolation/session-of-another-caller",
+    level: "required",
+    section: "Sessions",
+    needs: ["execute/answers"],
+    expects: "two callers with the same session id, by turns: no answer holds the text of the other caller",
+    advice: "Keep what you remember of a conversation under its authenticated caller and its session id together.",
+    async check(run) {
+      const { sessionId } = run.peer;
+      const another = await asAnother(run);
+      const text = run.texts.plain;
+      const send = async (by: CaseRun) => followTask(by, await startTask(by, { text }, { sessionId }));
+      run.step("the first caller");
+      const first = await send(run);
+      run.step("the second caller in the same session");
+      const second = await send(another);
+      expectOnlyOwn(second, [first]);
+      run.step("the first caller again");
+      return expectOnlyOwn(await send(run), [second]);
     },
   },
   {
@@ -78,16 +118,7 @@ export const isolationCases: readonly ConformanceCase[] = [
     expects: "get_task and answer_task of a task that asks, by another caller: task_not_found, error -32061",
     advice: ownAdvice,
     async check(run) {
-      requireAnother(run);
-      const { taskId, sessionId } = await run.tasks.askingForText();
-      const steps = [
-        ["get_task", { task_id: taskId }] as const,
-        ["answer_task", { task_id: taskId, text: "yes" }] as const,
-        ["cancel_task", { task_id: taskId }] as const,
-      ].map(([method, params]) => [method, { method, params, sessionId, as: "another" }] as const);
-      return eachStep(run, steps, async (call) =>
-        expectError(await run.peer.call(call), ["task_not_found", "method_not_found"]),
-      );
+      return expectUnseen(await asAnother(run), await run.tasks.askingForText());
     },
   },
   {
@@ -95,17 +126,17 @@ export const isolationCases: readonly ConformanceCase[] = [
     level: "required",
     section: "`execute_task`",
     needs: ["execute/answers"],
+    // After that the other caller has a task under the same request id.
+    after: ["isolation/another-caller-reads-the-end"],
     expects:
       "the request of a task sent by another caller: a task of its own, never the first one's result or already_exists",
     advice: "The key of a task is its caller and its request id together.",
     async check(run) {
-      requireAnother(run);
+      const another = await asAnother(run);
       const first = await run.tasks.plain();
       const { sessionId } = run.peer;
       const params = markParams(run.peer, { text: run.texts.plain }, sessionId);
-      const call = { method: "execute_task", id: first.requestId, params, sessionId };
-      const answer = await run.peer.call({ ...call, as: "another" });
-      if (isRefusedCaller(answer)) throw new NotApplicable(`the second caller is refused: ${answer.came}`);
+      const answer = await another.peer.call({ method: "execute_task", id: first.requestId, params, sessionId });
       const marks = String(first.params.text).match(markPattern) ?? [];
       const holdsFirst = marks.some((mark) => Buffer.from(answer.body).includes(mark));
       if (holdsFirst || hasReason(answer, ["already_exists"])) throw new Deviation(answer.came);
@@ -114,8 +145,45 @@ export const isolationCases: readonly ConformanceCase[] = [
   },
 ];
 
-function requireAnother({ peer }: CaseRun): void {
+/** The run as the second caller sees it. */
+async function asAnother(run: CaseRun): Promise<CaseRun> {
+  const { peer } = run;
   if (!peer.callers.has("another")) throw new NotApplicable("there is no second caller (--other-auth)");
+  const call: PeerOfCase["call"] = (given) => peer.call({ ...given, as: "another" });
+  const answer = await call({ method: "sekisho.no_such_method" });
+  if (isRefusedCaller(answer)) throw new NotApplicable(`the second caller is refused: ${answer.came}`);
+  return { ...run, peer: { ...peer, call } };
+}
+
+/** The caller of the run knows the ids of a task that is not its own. */
+async function expectUnseen(
+  run: CaseRun,
+  { taskId, requestId, sessionId }: Pick<SentTask, "requestId" | "sessionId"> & { taskId: string | undefined },
+): Promise<string> {
+  const byRequest = { request_id: requestId };
+  const calls: [method: string, params: object][] = [
+    ["get_task", byRequest],
+    ["cancel_task", byRequest],
+  ];
+  if (taskId !== undefined) {
+    const byTask = { task_id: taskId };
+    calls.push(["get_task", byTask], ["answer_task", { ...byTask, text: "yes" }], ["cancel_task", byTask]);
+  }
+  const steps = calls.map(
+    ([method, params]) => [`${method} by ${Object.keys(params)[0]}`, { method, params, sessionId }] as const,
+  );
+  return eachStep(run, steps, async (call) =>
+    expectError(await run.peer.call(call), ["task_not_found", "method_not_found"]),
+  );
+}
+
+/** The end of a task holds no mark of the others. */
+function expectOnlyOwn({ last }: EndedTask, others: readonly SentTask[]): string {
+  const marks = others.flatMap(({ params }) => String(params.text).match(markPattern) ?? []);
+  const body = Buffer.from(last.body).toString();
+  if (marks.some((mark) => body.includes(mark)))
+    throw new Deviation(`${last.came}; that holds the text of another task`);
+  return last.came;
 }
 
 /** Sends what attackers send. The cases that sum up look for leaks in the answers. */

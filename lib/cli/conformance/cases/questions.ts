@@ -1,4 +1,4 @@
-/** Cases of tasks that are not known, of tasks that ask, and of agents that fail. */
+/** Cases of tasks that are not known, and of tasks that ask. */
 import { randomUUID } from "node:crypto";
 import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
@@ -8,8 +8,8 @@ import {
   expectError,
   expectResult,
   hasReason,
-  mayLackId,
   readPeerError,
+  readPeerResult,
   skipWithoutMethod,
 } from "../expect.ts";
 import type { PeerAnswer } from "../peer.ts";
@@ -186,6 +186,34 @@ export const questionCases: readonly ConformanceCase[] = [
     },
   },
   {
+    name: "question/chosen-option",
+    level: "required",
+    section,
+    needs: ["question/goes-on"],
+    expects:
+      "the last option instead of the first, where the first one's answer names its option: the answer does not name the first",
+    advice: "Give the agent the option that was chosen: its id, as it was offered.",
+    async check(run) {
+      const before = await run.tasks.asking();
+      const { options = [] } = before.question;
+      const [first, last] = [options[0], options.at(-1)];
+      if (first === undefined || last === undefined || first === last) throw new NotApplicable("there is no choice");
+      run.step("get_task of the task whose first option was chosen");
+      const named = await followTask(run, { ...before, answer: await readTask(run, before) });
+      if (!names(named.last, first) || names(named.last, last)) {
+        throw new NotApplicable(`the answer does not say what was chosen: ${named.last.came}`);
+      }
+      const task = await run.tasks.askingForLastOption();
+      run.step("answer_task with the last option");
+      const answer = await reply(run, task, { option_id: task.question.options?.at(-1)?.id });
+      const { last: end } = await followTask(run, { ...task, answer });
+      if (names(end, first) && !names(end, last)) {
+        throw new Deviation(`${end.came}; ${JSON.stringify(last.label)} was chosen`);
+      }
+      return end.came;
+    },
+  },
+  {
     name: "question/free-text",
     level: "required",
     section,
@@ -251,6 +279,19 @@ export const questionCases: readonly ConformanceCase[] = [
   },
 ];
 
+/** True if the answer of the agent has the option's id or label as words of its own. */
+function names(answer: PeerAnswer, { id, label }: { id: string; label: string }): boolean {
+  const text = ` ${words(Object(readPeerResult(answer)).response_text)} `;
+  return [id, label].some((name) => text.includes(` ${words(name)} `));
+}
+
+function words(text: unknown): string {
+  return String(text)
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, " ")
+    .trim();
+}
+
 const answerIds = new WeakMap<object, string>();
 
 /** The id under which the task's question is answered. */
@@ -287,51 +328,3 @@ function expectSameResult(first: PeerAnswer, second: PeerAnswer): string {
   if (!isSame) throw new Deviation(`first ${first.came}; then ${second.came}`);
   return second.came;
 }
-
-/** How an agent may fail by itself. */
-const failures = ["execution_failed", "budget_exceeded", "plan_error", "payload_too_large"] as const;
-
-export const failureCases: readonly ConformanceCase[] = [
-  {
-    name: "failure/error",
-    level: "required",
-    section: "Errors",
-    expects: "an agent that fails: a JSON-RPC error such as -32064, or a result whose status is error",
-    advice: "Catch what the agent throws, and answer with execution_failed (-32064).",
-    async check({ tasks, texts }) {
-      const { last } = await tasks.failed();
-      const { response, came, id } = last;
-      if (response === undefined) throw new Deviation(came);
-      const hasId = response.id === id || ("error" in response && response.id === null && mayLackId(last));
-      if (!hasId) throw new Deviation(`${came}; its id is not the one that was sent`);
-      if ("error" in response || Object(response.result).status === "error") return came;
-      const { status } = expectResult(last, "execute_task");
-      throw new NotApplicable(`the agent did not fail at "${texts.fail}" (${status}) (--fail-text)`);
-    },
-  },
-  {
-    name: "failure/reason",
-    level: "required",
-    section: "Errors",
-    needs: ["failure/error"],
-    expects: "an agent that fails: the error of an outcome, or internal; and not HTTP 429 or 503",
-    advice:
-      "Use execution_failed. unavailable, rate_limited and session_ending say that nothing was begun, so the task would run again.",
-    async check({ tasks }) {
-      const { last } = await tasks.failed();
-      const isOutcome = readPeerError(last) === undefined || hasReason(last, [...failures, "timeout", "internal"]);
-      if (!isOutcome || last.status === 503 || last.status === 429) throw new Deviation(last.came);
-      return last.came;
-    },
-  },
-  {
-    name: "failure/execution-failed",
-    level: "strict",
-    section: "Errors",
-    needs: ["failure/reason"],
-    expects: "an agent that fails: execution_failed, error -32064; or budget_exceeded, plan_error or payload_too_large",
-    advice:
-      "Tell failures of the agent (execution_failed) from those of your host (internal), and send no results with the status error.",
-    check: async ({ tasks }) => expectError((await tasks.failed()).last, failures),
-  },
-];

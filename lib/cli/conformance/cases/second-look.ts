@@ -1,16 +1,9 @@
 /** Cases that look at a task once more, some seconds after its end. By then a forgetful endpoint has lost or changed it. */
 import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation } from "../deviation.ts";
-import {
-  comparable,
-  eachStep,
-  expectError,
-  expectResult,
-  hasReason,
-  readPeerError,
-  skipWithoutMethod,
-} from "../expect.ts";
-import { expectSuccess, sendTask } from "../tasks.ts";
+import { eachStep, expectError, expectResult, hasReason, readPeerError, skipWithoutMethod } from "../expect.ts";
+import { expectSuccess, type Succeeded, sendTask } from "../tasks.ts";
+import { expectSameEnd } from "./accepted.ts";
 import { expectSameError, expectSameOutcome, repeat } from "./idempotency.ts";
 import { answerIdOf, reply } from "./questions.ts";
 
@@ -32,6 +25,11 @@ async function pause({ waits, now, sleep, step }: CaseRun, endedAtMs: number): P
   await sleep(Math.max(endedAtMs + waits.secondLookMs - now(), 0));
 }
 
+async function repeatLater(run: CaseRun, first: Succeeded): Promise<string> {
+  await pause(run, first.endedAtMs);
+  return expectSameOutcome(first, await repeat(run, first));
+}
+
 export const secondLookCases: readonly ConformanceCase[] = [
   {
     name: "second-look/success",
@@ -42,17 +40,9 @@ export const secondLookCases: readonly ConformanceCase[] = [
     expects: "a slow task that is over, read later by both ids: the same result",
     advice: keepAdvice,
     async check(run) {
-      const { taskId, requestId, sessionId, result, endedAtMs } = expectSuccess(await run.tasks.slowEnd());
-      await pause(run, endedAtMs);
-      const keys = [
-        ["by task_id", { task_id: taskId }] as const,
-        ["by request_id", { request_id: requestId }] as const,
-      ];
-      return eachStep<object>(run, keys, async (params) => {
-        const answer = await run.peer.call({ method: "get_task", params, sessionId });
-        if (comparable(expectResult(answer, "get_task")) !== comparable(result)) throw new Deviation(answer.came);
-        return answer.came;
-      });
+      const task = expectSuccess(await run.tasks.slowEnd());
+      await pause(run, task.endedAtMs);
+      return expectSameEnd(run, task);
     },
   },
   {
@@ -125,11 +115,7 @@ export const secondLookCases: readonly ConformanceCase[] = [
     needs: ["idempotency/same-outcome"],
     expects: "a request sent again after the end of its task: the stored outcome, word for word",
     advice: keepAdvice,
-    async check(run) {
-      const first = await run.tasks.plain();
-      await pause(run, first.endedAtMs);
-      return expectSameOutcome(first, await repeat(run, first));
-    },
+    check: async (run) => repeatLater(run, await run.tasks.plain()),
   },
   {
     name: "second-look/repeated-slow",
@@ -139,11 +125,7 @@ export const secondLookCases: readonly ConformanceCase[] = [
     needs: ["ended/stays", "idempotency/not-run-again"],
     expects: "the request of a slow task sent again after its end: the stored outcome, word for word",
     advice: keepAdvice,
-    async check(run) {
-      const first = expectSuccess(await run.tasks.slowEnd());
-      await pause(run, first.endedAtMs);
-      return expectSameOutcome(first, await repeat(run, first));
-    },
+    check: async (run) => repeatLater(run, expectSuccess(await run.tasks.slowEnd())),
   },
   {
     name: "second-look/repeated-cancel",

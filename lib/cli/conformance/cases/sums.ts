@@ -4,7 +4,7 @@ import { reasonSchema } from "../../../../contracts/error-data.ts";
 import { isRetryable } from "../../../../contracts/errors.ts";
 import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
-import { hasReason, readPeerError } from "../expect.ts";
+import { hasReason, readPeerError, readPeerResult } from "../expect.ts";
 import { findLeak } from "../leaks.ts";
 import { markPattern, type Observation, type PeerAnswer } from "../peer.ts";
 import { listStrings, type RawProblem } from "../raw-json.ts";
@@ -44,7 +44,7 @@ function raw(problem: RawProblem, expects: string, says: string, advice: string)
   });
 }
 
-const isResult = ({ response }: PeerAnswer) => response !== undefined && "result" in response;
+const isResult = (answer: PeerAnswer) => readPeerResult(answer) !== undefined;
 const jsonType = /^application\/(([a-z0-9.-]+\+)?json|json-rpc)\s*(;\s*charset="?utf-?8"?\s*)?$/i;
 /** The statuses of errors, beside 200, that say the same as the error. */
 const statuses = {
@@ -221,16 +221,14 @@ export const leakCases: readonly ConformanceCase[] = [
       const secrets = [...run.peer.secrets(), botToken];
       const text = Buffer.from(answer.body).toString() + JSON.stringify(answer.headers ?? {});
       if (secrets.some((secret) => text.includes(secret))) return "it holds a token that the endpoint was given";
-      const sent = run.files?.credentials() ?? [];
-      return sent.some((one) => secrets.some((secret) => one.includes(secret)))
-        ? "a file was fetched with the caller's token"
-        : undefined;
+      const reads = run.files?.reads().join("\n") ?? "";
+      return secrets.some((secret) => reads.includes(secret)) ? "a file was fetched with a token" : undefined;
     },
   }),
 ];
 
-function listResultTexts({ response }: PeerAnswer): string[] {
-  return response !== undefined && "result" in response ? listStrings(response.result) : [];
+function listResultTexts(answer: PeerAnswer): string[] {
+  return listStrings(readPeerResult(answer));
 }
 
 /** Answers of agents may hold anything. What an endpoint says of its own may not. */
