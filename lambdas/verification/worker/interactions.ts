@@ -6,7 +6,7 @@ import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import type { ButtonClickRefusal } from "../slack/messages/question.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
-import type { ButtonClick, ConversationOpened, Interaction, SessionStopped } from "../task/messages.ts";
+import type { ButtonClick, ConversationOpened, Installation, Interaction, SessionStopped } from "../task/messages.ts";
 import { installationOf, queueGroupOf, type Task, threadRefOf } from "../task/task.ts";
 import { heldDelayMs, type Notify, type Questions } from "./questions.ts";
 import type { Threads } from "./threads.ts";
@@ -128,6 +128,11 @@ async function suggestPrompts(
   await slack.suggestPrompts(request).catch(() => {});
 }
 
+/** An event of another installation is not about this task, whatever channel it names. Those of an organization share its installation. */
+function isOfInstallation({ message }: Task, { team, enterprise }: Installation): boolean {
+  return message.enterprise === enterprise && (enterprise !== undefined || message.team === team);
+}
+
 /**
  * Cancels the tasks of the thread that the person may cancel. A task whose stream Slack has stopped is canceled in any case, because
  * everybody sees that it was stopped. The session's status changes when the tasks end, or at once if there are none.
@@ -143,6 +148,7 @@ function createHandleSessionStopped(options: Options) {
     for (const id of ids) {
       const task = await store.get({ id });
       if (task === undefined || task.outcome !== undefined || task.state === "done") continue;
+      if (!isOfInstallation(task, { team, enterprise })) continue;
       const isStreamStopped = task.stream?.messages.some(({ ts }) => streams.includes(ts)) === true;
       if (isStreamStopped || (await gate.mayCancel({ task, user, signal }))) {
         await queue.send({ body: JSON.stringify({ type: "cancel", requestId: id }), group: queueGroupOf(task) });

@@ -272,6 +272,15 @@ describe("Slack's own stop button", () => {
     expect(world.sessions.at(-1)).toBe("active");
   });
 
+  it.each([{ team: "T2" }, { team: "T1", enterprise: "E1" }])(
+    "of another workspace (%j) cancels nothing",
+    async (of) => {
+      const world = await runWorld({ pollsUntilDone: 1000, cancelable: true, assistant: {} }, { maxSteps: 4 });
+      await world.interact({ ...stopped, ...of, user: "U1", streams: ["1"] }).run({ maxSteps: 4 });
+      expect([world.cancels, world.ephemeralMessages]).toEqual([[], []]);
+    },
+  );
+
   it("in a thread in which nothing is under way ends the session", async () => {
     const world = createWorld({ assistant: {} });
     await world.interact({ ...stopped, user: "U2" }).run();
