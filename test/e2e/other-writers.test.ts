@@ -8,6 +8,16 @@ const sentTexts = ({ observations }: E2eWorld, requestId: string) => [
   ),
 ];
 
+/** A task, and a second message in its thread, which waits for its turn. */
+async function askTwice(world: E2eWorld) {
+  const { fakeSlack, eventsUrl } = world;
+  const first = world.ask("private, slow 2s");
+  await inThread(world, first, () => true);
+  const second = fakeSlack.reply({ eventsUrl, threadTs: first.message.ts, text: "private second" });
+  await until(() => world.observations.some(({ task }) => task.id === second.requestId && task.state === "queued"));
+  return { first, second };
+}
+
 const stories = {
   async "two bots that answer each other come to an end, and nobody tells them"(world: E2eWorld) {
     const { fakeSlack, eventsUrl, lines } = world;
@@ -62,11 +72,8 @@ const stories = {
 
   async "a message that waits for its turn is sent as it was edited last"(world: E2eWorld) {
     const { fakeSlack, eventsUrl } = world;
-    const first = world.ask("private, slow 2s");
-    const { channel, ts: threadTs } = first.message;
-    await inThread(world, first, () => true);
-    const second = fakeSlack.reply({ eventsUrl, threadTs, text: "private second" });
-    await until(() => world.observations.some(({ task }) => task.id === second.requestId && task.state === "queued"));
+    const { first, second } = await askTwice(world);
+    const { channel } = first.message;
     const at = { eventsUrl, channel, ts: second.message.ts };
     await fakeSlack.edit({ ...at, text: "private edited" }).delivered;
     await fakeSlack.unfurl(at).delivered;
@@ -77,11 +84,8 @@ const stories = {
 
   async "a message that is deleted while it waits for its turn is canceled"(world: E2eWorld) {
     const { fakeSlack, eventsUrl } = world;
-    const first = world.ask("private, slow 2s");
-    const { channel, ts: threadTs } = first.message;
-    await inThread(world, first, () => true);
-    const second = fakeSlack.reply({ eventsUrl, threadTs, text: "private second" });
-    await until(() => world.observations.some(({ task }) => task.id === second.requestId && task.state === "queued"));
+    const { first, second } = await askTwice(world);
+    const { channel } = first.message;
     await fakeSlack.remove({ eventsUrl, channel, ts: second.message.ts }).delivered;
     expect((await world.over(second.requestId)).outcome).toMatchObject({ type: "failed", reason: "canceled" });
     expect(sentTexts(world, second.requestId)).toEqual([]);

@@ -68,7 +68,7 @@ export function startAsking(
   // Text that the agent writes after the reply begins a new stream message.
   const messages = stream?.messages.map((message) => ({ ...message, startedAtMs: 0 })) ?? [];
   const anew = stream === undefined ? {} : { stream: { ...stream, messages, length: 0 } };
-  // What the agent has written stays in the thread beside its question.
+  // The thread keeps the text that the agent has written so far, and shows it beside the question.
   const { text: _text, percent: _percent, ...written } = progress ?? { shownAtMs: 0 };
   const shown = written.partialText === undefined ? {} : { progress: written };
   const asking = advance({ ...rest, ...anew, ...shown }, { state: "asking", question });

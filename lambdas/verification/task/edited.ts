@@ -64,7 +64,7 @@ export function deletedTask(change: MessageChange): Task {
   return withHistory({ before, after, event, atMs: event.nowMs });
 }
 
-/** Nobody is answered, because nobody asks any more. If a worker died, the thread may have a placeholder, which is cleaned up. */
+/** The message is gone, so it gets no answer. If a worker died, the thread may have a placeholder, which is cleaned up. */
 export function onDeletedReceived(task: Task, { resumed }: EventOf<"message_deleted">): Transition {
   return ignore(resumed ? markForReconcile(task) : task);
 }

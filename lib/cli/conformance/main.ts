@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { isLoopbackHost, isSecureUrl } from "../../../contracts/loopback.ts";
 import { escapeActiveCharacters } from "../../../lambdas/shared/untrusted-input.ts";
 import { checkEndpoint } from "./conformance.ts";
-import { readVariable } from "./environment.ts";
+import { readToken } from "./environment.ts";
 import { OptionError, readDialect, readRunOptions, runOptions } from "./options.ts";
 import { formatJsonReport, formatJunitReport, formatTextReport } from "./reports.ts";
 
@@ -52,16 +52,6 @@ function readUrl(address: string): URL {
     throw new OptionError("The URL must be https (http on loopback), without credentials in it.");
   }
   return url;
-}
-
-function readToken(option: string, auth: string): string | undefined {
-  if (auth === "none") return undefined;
-  const [, name] = /^bearer:([A-Za-z_]\w*)$/.exec(auth) ?? [];
-  if (name === undefined) throw new OptionError(`${option} is written none, or bearer:ENV_NAME.`);
-  const token = readVariable(name);
-  if (!token) throw new OptionError(`The environment variable ${name} is not set.`);
-  if (!/^[\x21-\x7e]+$/.test(token)) throw new OptionError(`${name} holds no token: it must be visible ASCII.`);
-  return token;
 }
 
 function formatHelp(): string {

@@ -98,7 +98,7 @@ export function readMessagesPage({ page, appId }: { page: unknown; appId: string
     const from = readWriter({ message, appId });
     return {
       ts: message.ts,
-      // What Slack writes there about a deleted message that has replies is no message of anyone.
+      // A deleted message that has replies keeps its place in the thread, with a text of Slack's own. Nobody wrote it.
       text: message.subtype === "tombstone" ? "" : message.text,
       key: from === "self" ? readPostKey(message.metadata) : undefined,
       from,

@@ -141,7 +141,7 @@ export function createStreams(call: SlackCall): Pick<SlackApi, "startStream" | "
 const sessionSchema = z.object({ title: z.string().optional().catch(undefined) });
 
 /**
- * What shows that the bot is at work, and what it can do: the status in a thread, suggested prompts
+ * Shows that the bot is at work, and what it can do: the status in a thread, suggested prompts
  * (https://docs.slack.dev/ai/developing-ai-apps) and sessions (https://docs.slack.dev/ai/agent-sessions).
  */
 export function createAssistant(

@@ -83,7 +83,7 @@ export type TaskText = {
   replaced(task: Task): MessageContent;
   /** Opens the thread of a slash command. */
   opening(task: Task): MessageContent;
-  /** What the bot does while the task runs, such as "is working on it". */
+  /** Says after the bot's name what the bot is doing, such as "is working on it". */
   status(task: Task): string;
   /** Names the thread's session after its first message. Undefined if the message has no text. */
   sessionTitle(task: Task): string | undefined;

@@ -33,10 +33,10 @@ export function createCardError(name: CardProblemName, message: string): Sekisho
 export const foreignText = "The JSON at the card's address is not the agent card of an A2A agent. Check the address.";
 
 const maxListed = 10;
-const maxWordLength = 60;
+const maxNameLength = 60;
 
-/** Lists words of a card, each once, without control characters and cut. */
-export function listWords(words: readonly string[]): string {
-  const clean = [...new Set(words.map((word) => sanitizeLine(word.slice(0, maxWordLength))))];
+/** Joins names from a card, each once, without control characters and cut. */
+export function joinNames(names: readonly string[]): string {
+  const clean = [...new Set(names.map((name) => sanitizeLine(name.slice(0, maxNameLength))))];
   return clean.length > maxListed ? `${clean.slice(0, maxListed).join(", ")} and more` : clean.join(", ");
 }

@@ -6,7 +6,7 @@ import { listInterfaces } from "../../../../contracts/a2a/v03/card.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { parseUrl } from "../../../shared/untrusted-input.ts";
 import { parseCheckedUrl } from "../authorizer/authorizer.ts";
-import { createCardError, foreignText, listWords } from "./card-problem.ts";
+import { createCardError, foreignText, joinNames } from "./card-problem.ts";
 
 /** `tenant` is echoed in every request (A2A 1.0, section 4.4.6). */
 export type UsableInterface = { url: URL; version: A2aVersion; tenant: string | undefined };
@@ -57,9 +57,9 @@ function createUnspokenError(request: {
   if (offered.length === 0) {
     return createCardError("CardIsForeign", `${foreignText} It has a name, but no address to call.`);
   }
-  const versions = listWords(offered.filter(isJsonRpc).map(({ protocolVersion }) => protocolVersion));
+  const versions = joinNames(offered.filter(isJsonRpc).map(({ protocolVersion }) => protocolVersion));
   if (versions === "") {
-    const bindings = listWords(offered.map(({ protocolBinding }) => protocolBinding));
+    const bindings = joinNames(offered.map(({ protocolBinding }) => protocolBinding));
     const message = `Its agent card offers ${bindings} only, and Sekisho calls agents over JSON-RPC. Ask its maker for a JSON-RPC interface, or put a gateway in front of it.`;
     return createCardError("CardWithoutJsonRpc", message);
   }
