@@ -211,6 +211,11 @@ describe("a channel that is shared with other organizations", () => {
     expect(askedOf(withEvent("slack-connect", change)).external).toBe(external);
   });
 
+  it("tells the workspace of a person of another organization, and not that of our own", () => {
+    expect(askedOf(fixture("slack-connect"))).toMatchObject({ team: "T0TEAM0001", userTeam: "T0GUEST001" });
+    expect(askedOf(withEvent("slack-connect", own))).not.toHaveProperty("userTeam");
+  });
+
   it("is one of the organization's own where the app is installed in all of it", () => {
     const payload = withEvent("enterprise-grid", { team: "E0ORG00001" });
     expect(askedOf({ ...payload, is_ext_shared_channel: true }).external).toBe("channels");

@@ -29,6 +29,17 @@ function watched(options: Parameters<typeof createWorld>[0] = {}) {
   return { world, operations, count: (name: string) => operations.filter((each) => each.name === name).length };
 }
 
+describe("a stream", () => {
+  it.each([
+    ["T1", {}],
+    ["T2", { userTeam: "T2" }],
+  ])("is for the person in their own workspace: %s", async (team, from) => {
+    const { world } = watched({ streaming: true });
+    await world.deliver({ ...ask, message: { ...ask.message, ...from } }).run();
+    expect(new Set(world.recipients)).toEqual(new Set([`U1 of ${team}`]));
+  });
+});
+
 describe("a stream that a person stops in Slack", () => {
   /** Slow enough that the stream goes on in a new message, before which the former one is stopped. */
   const slow = (polls: number) => ({ partial_text: full.slice(0, 8 * Math.ceil((polls + 1) / 40)) });

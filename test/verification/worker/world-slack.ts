@@ -24,6 +24,8 @@ export type WorldSlack = {
   api(alive: Alive): SlackApi;
   ephemeralMessages: { user: string; channel: string; threadTs: string | undefined; text: string }[];
   statuses: string[];
+  /** For whom each stream was started: the person and their workspace. */
+  recipients: string[];
   /** The statuses of all sessions, and their new names, in order. */
   sessions: string[];
   prompts: string[];
@@ -52,6 +54,7 @@ export function createWorldSlack({
   const posts: Post[] = [];
   const ephemeralMessages: WorldSlack["ephemeralMessages"] = [];
   const statuses: string[] = [];
+  const recipients: string[] = [];
   const sessions: string[] = [];
   const prompts: string[] = [];
   const marks = new Set<string>();
@@ -121,8 +124,11 @@ export function createWorldSlack({
       openDirect: ({ user }) => at("openDirect", () => ({ channel: `D${user}` })),
       person: () => at("person", () => ({ locale: undefined })),
       groupMembers: () => at("groupMembers", () => []),
-      startStream: ({ channel, threadTs, markdown }) =>
-        at("startStream", () => add({ channel, threadTs, text: markdown, key: undefined, streamingSinceMs: now() })),
+      startStream: ({ channel, threadTs, user, team, markdown }) =>
+        at("startStream", () => {
+          recipients.push(`${user} of ${team}`);
+          return add({ channel, threadTs, text: markdown, key: undefined, streamingSinceMs: now() });
+        }),
       appendStream: ({ channel, ts, markdown }) =>
         at("appendStream", () => {
           const post = streamed(channel, ts);
@@ -151,5 +157,5 @@ export function createWorldSlack({
     };
   }
 
-  return { posts, api, ephemeralMessages, statuses, sessions, prompts, marks, doubled: () => doubled };
+  return { posts, api, ephemeralMessages, statuses, recipients, sessions, prompts, marks, doubled: () => doubled };
 }
