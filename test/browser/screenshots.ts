@@ -1,9 +1,13 @@
 /**
- * Pictures of the local page and of the operators' page for the documentation, into `docs/images/`. Emoji and Japanese are only as good as the fonts of
- * the machine: on Debian `fonts-noto-color-emoji` and `fonts-vlgothic` (or Noto CJK).
+ * Pictures of the local page and of the operators' page. `npm run screenshots` makes those of the documentation, into `docs/images/`.
+ * `npm run screenshots -- --all FOLDER` makes one of every state in each language and colour scheme, on a wide screen and on a phone, to
+ * look at. Names of states after that choose some. Emoji and Japanese are only as good as the fonts of the machine: on Debian
+ * `fonts-noto-color-emoji` and `fonts-vlgothic` (or Noto CJK).
  */
 import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 import type { Page } from "playwright-core";
 import { openBrowser } from "./browser.ts";
 import { openPage, type Person } from "./person.ts";
@@ -11,6 +15,8 @@ import { startWithPage } from "./started.ts";
 
 type Shot = {
   name: string;
+  /** Only with `--all`. */
+  isExtra?: true;
   scheme?: "light" | "dark";
   stage: (person: Person, page: Page) => Promise<void>;
 };
@@ -60,6 +66,48 @@ const shots: readonly Shot[] = [
   },
 ];
 
+const more = (
+  [
+    { name: "empty", stage: async () => {} },
+    {
+      name: "working",
+      async stage(person) {
+        await person.say("stream, slow 60s");
+        await person.thread().getByRole("button").first().waitFor();
+      },
+    },
+    {
+      name: "canceled",
+      async stage(person) {
+        await person.say("slow 60s");
+        await person
+          .thread()
+          .getByRole("button", { name: /^(Cancel|キャンセル)/ })
+          .click();
+        await person
+          .thread()
+          .getByRole("button", { name: /^(Cancel|キャンセル)/ })
+          .waitFor({ state: "detached" });
+      },
+    },
+    {
+      name: "answered-question",
+      async stage(person) {
+        await person.say("ask me");
+        await person.press("Yes");
+        await person.thread().getByTitle(":white_check_mark:").waitFor();
+      },
+    },
+    {
+      name: "files",
+      async stage(person) {
+        await person.say("file");
+        await person.thread().getByTitle(":white_check_mark:").waitFor();
+      },
+    },
+  ] satisfies Shot[]
+).map((shot) => ({ ...shot, isExtra: true as const }));
+
 /** A few tasks for the operators' page. */
 const busy = async (person: Person) => {
   for (const text of ["What is a sekisho?", "fail", "ask me", "slow 60s"]) await person.say(text);
@@ -100,20 +148,62 @@ const operators: readonly Shot[] = [
   },
 ];
 
-const folder = fileURLToPath(new URL("../../docs/images/", import.meta.url));
-/** Names of pictures; without any, all. */
-const only = process.argv.slice(2);
+const dead: Shot = {
+  name: "operators-dead-letters",
+  isExtra: true,
+  stage: (_person, page) => openOperators(page, "dead-letters"),
+};
+
+const pictures = { type: "png", animations: "disabled", caret: "hide" } as const;
+const languages = { en: undefined, ja: "UHANAKO" } as const;
+const widths = { 1366: 768, 390: 844 } as const;
+const schemes = ["light", "dark"] as const;
+
+/** Each state has a fake Slack of its own, so that each picture tells one story. */
+async function show(shot: Shot, viewport: { width: number; height: number }, writer: string | undefined) {
+  const started = await startWithPage();
+  const page = await browser.newPage({ viewport, colorScheme: shot.scheme ?? "light" });
+  const person = await openPage({ page, url: started.address("/") });
+  if (writer !== undefined) await page.locator("#person").selectOption(writer);
+  await shot.stage(person, page);
+  await page.waitForTimeout(700);
+  return {
+    page,
+    async close() {
+      await page.close();
+      await started.close();
+    },
+  };
+}
+
+async function picture(shot: Shot, folder: string): Promise<void> {
+  const shown = await show(shot, { width: 1100, height: 560 }, undefined);
+  await shown.page.screenshot({ path: join(folder, `${shot.name}.png`), ...pictures });
+  await shown.close();
+}
+
+async function allPictures(shot: Shot, folder: string): Promise<void> {
+  for (const [language, writer] of Object.entries(languages)) {
+    const shown = await show(shot, { width: 1366, height: 768 }, writer);
+    for (const [width, height] of Object.entries(widths)) {
+      for (const colorScheme of schemes) {
+        await shown.page.setViewportSize({ width: Number(width), height });
+        await shown.page.emulateMedia({ colorScheme });
+        await shown.page.waitForTimeout(200);
+        const path = join(folder, `${shot.name}.${language}.${colorScheme}.${width}.png`);
+        await shown.page.screenshot({ path, ...pictures });
+      }
+    }
+    await shown.close();
+  }
+}
+
+const { values, positionals: only } = parseArgs({ options: { all: { type: "string" } }, allowPositionals: true });
+const folder = values.all ?? fileURLToPath(new URL("../../docs/images/", import.meta.url));
 mkdirSync(folder, { recursive: true });
 const browser = await openBrowser();
-for (const { name, stage, scheme = "light" } of [...shots, ...operators]) {
-  if (only.length > 0 && !only.includes(name)) continue;
-  // A fake Slack of its own, so that each picture tells one story.
-  const started = await startWithPage();
-  const page = await browser.newPage({ viewport: { width: 1100, height: 560 }, colorScheme: scheme });
-  await stage(await openPage({ page, url: started.address("/") }), page);
-  await page.waitForTimeout(700);
-  await page.screenshot({ path: `${folder}${name}.png`, animations: "disabled", caret: "hide" });
-  await page.close();
-  await started.close();
+for (const shot of [...shots, ...more, ...operators, dead]) {
+  if (only.length > 0 ? !only.includes(shot.name) : shot.isExtra && values.all === undefined) continue;
+  await (values.all === undefined ? picture(shot, folder) : allPictures(shot, folder));
 }
 await browser.close();
