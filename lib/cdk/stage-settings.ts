@@ -2,7 +2,7 @@
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import type { ExecutionAddress } from "../../lambdas/shared/config/stage-config.ts";
 import type { Stage } from "../../lambdas/shared/config/stage-schema.ts";
-import type { WriteBundle } from "./bundle/bundle.ts";
+import type { WriteBundle } from "./bundle/entry.ts";
 import { formatMetricsNamespace } from "./names.ts";
 
 export type StageSettings = {

@@ -98,7 +98,12 @@ export const rules: readonly Rule[] = [
     mustNotImportAs: /^(?!import (type )?\* as z from "zod(\/mini)?")[\s\S]*["']zod["'/]/,
   },
   { name: "nothing is exported as default", about: anywhere, mustNotSay: /\bexport default\b|\bas default\b/ },
-  { name: "no file hands on the exports of another", about: anywhere, mustNotImportAs: /^export\b/ },
+  {
+    name: "no file hands on the exports of another, except the entries of the package",
+    about: anywhere,
+    except: /^lib\/package\//,
+    mustNotImportAs: /^export\b/,
+  },
   {
     name: "a test draws no seed: new ones belong to the daily campaign",
     about: /^test\/(?!boundaries\.).*\.test\.ts$/,

@@ -1,5 +1,6 @@
 /** Keeps connections to peers. Each is an undici client that carries one request at a time, so that its state is always known. */
 import type { Socket } from "node:net";
+import type { Dispatcher } from "undici";
 import buildConnector from "undici/lib/core/connect.js";
 import Client from "undici/lib/dispatcher/client.js";
 
@@ -8,7 +9,7 @@ export type ClientCertificate = { readonly cert?: string; readonly key?: string;
 
 export type Connection = {
   /** Sends one request. */
-  dispatch: Client["dispatch"];
+  dispatch: Dispatcher["dispatch"];
   /** The first error of the socket. Undici may report a later one, such as the end of the connection after a TLS alert. */
   firstError(): Error | undefined;
   /** Makes the connection available to the next request, or closes it. */

@@ -1,18 +1,21 @@
 /** Makes the code asset of a function: the bundled handler, its configuration, and the agent if the function runs one. */
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
-import { type BuildOptions, buildSync, type Metafile } from "esbuild";
+import type { BuildOptions, Metafile } from "esbuild";
 import { ConfigError } from "../../../lambdas/shared/config/config-error.ts";
 import type { AgentConfig } from "../../../lambdas/shared/config/execution-schema.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import {
   agentFileName,
   type BundleName,
+  bundleNames,
   configFileName,
   type Entry,
   entries,
   type LazyPackage,
   projectDirectory,
+  type WriteBundle,
 } from "./entry.ts";
 
 export type Bundle = {
@@ -48,13 +51,41 @@ export function bundle({ name, config, configDirectory }: BundleSource): Bundle 
   };
 }
 
+/**
+ * What does not depend on the configuration. In the package it is built already, so that a bundler is needed only for a user's own agent.
+ */
+const prebuiltFolder = join(projectDirectory, "prebuilt");
+const isPrebuilt = existsSync(prebuiltFolder);
+const builtInAgents = ["echo", "bedrock", "openai-compatible"] as const;
+
+/** Returns the files of the prebuilt folder by their paths. */
+export function prebuild(): ReadonlyMap<string, Uint8Array> {
+  const handlers = bundleNames.flatMap((name) =>
+    buildOwn(name).map(({ fileName, code }) => [join(name, fileName), code] as const),
+  );
+  const targets = new Set(bundleNames.filter((name) => entries[name].runsAgent).map((name) => entries[name].target));
+  const agents = [...targets].flatMap((target) =>
+    builtInAgents.map((kind) => [join(target, `${kind}.cjs`), buildBuiltIn({ kind, target }).code] as const),
+  );
+  return new Map([...handlers, ...agents]);
+}
+
+function readPrebuilt(...path: string[]): Built {
+  return { code: readFileSync(join(prebuiltFolder, ...path)), metafile: { inputs: {}, outputs: {} } };
+}
+
 /** Each is built once in a process, because Sekisho's own code does not change meanwhile. */
 const ownBuilds = new Map<BundleName, (Built & { fileName: string })[]>();
 
-/** Builds what does not depend on the configuration: the handler, and the packages beside it. */
+/** Builds the handler, and the packages beside it. */
 function buildOwn(name: BundleName): (Built & { fileName: string })[] {
   const known = ownBuilds.get(name);
   if (known !== undefined) return known;
+  if (isPrebuilt) {
+    const { fileName, lazy = [] } = entries[name];
+    const names = [fileName, ...lazy.map((each) => each.fileName)];
+    return names.map((file) => ({ fileName: file, ...readPrebuilt(name, file) }));
+  }
   const { source, fileName, target, lazy = [], leaveOut = {} } = entries[name];
   const handler = build({ ...ownEntry(source), ...besideHandler({ lazy, leaveOut }), target, outfile: fileName });
   const packages = lazy.map((each) => ({ fileName: each.fileName, ...buildPackage({ ...each, target }) }));
@@ -73,9 +104,6 @@ export function coldBytes({ name, files }: Pick<Bundle, "files"> & { name: Bundl
   const lazy = new Set(entries[name].lazy?.map(({ fileName }) => fileName));
   return bundleBytes({ files: new Map([...files].filter(([file]) => !lazy.has(file))) });
 }
-
-/** Writes a bundle and returns its folder, which CDK copies into the assembly. */
-export type WriteBundle = (name: BundleName) => string;
 
 type BundleFolder = { config: Config; configDirectory: string; folder: string };
 
@@ -121,7 +149,7 @@ function buildAgent({ agent, configDirectory, target }: AgentSource): Built {
   const outfile = agentFileName;
   if (agent === "echo" || typeof agent !== "string") {
     const kind = agent === "echo" ? agent : agent.type;
-    return build({ ...ownEntry(`lambdas/execution/agents/${kind}.ts`), target, outfile });
+    return isPrebuilt ? readPrebuilt(target, `${kind}.cjs`) : buildBuiltIn({ kind, target });
   }
   const file = resolve(configDirectory, agent);
   if (!existsSync(file)) throw new ConfigError("The agent", [`${file} does not exist; execution.agent names it`]);
@@ -134,6 +162,10 @@ function buildAgent({ agent, configDirectory, target }: AgentSource): Built {
     if (problems === undefined) throw thrown;
     throw new ConfigError(`The agent ${agent}`, problems, { cause: thrown });
   }
+}
+
+function buildBuiltIn({ kind, target }: { kind: (typeof builtInAgents)[number]; target: string }): Built {
+  return build({ ...ownEntry(`lambdas/execution/agents/${kind}.ts`), target, outfile: agentFileName });
 }
 
 /** An entry inside the project. It ignores tsconfig.json, so that the bytes are the same in an installed package. */
@@ -150,7 +182,7 @@ type Built = { code: Uint8Array; metafile: Metafile };
 function build(
   options: Pick<BuildOptions, "entryPoints" | "stdin" | "tsconfigRaw" | "target" | "outfile"> & Entry["leaveOut"],
 ): Built {
-  const { outputFiles, metafile } = buildSync({
+  const { outputFiles, metafile } = loadEsbuild().buildSync({
     ...options,
     absWorkingDir: projectDirectory,
     bundle: true,
@@ -168,6 +200,16 @@ function build(
   const [output] = outputFiles;
   if (output === undefined) throw new Error("esbuild wrote no file.");
   return { code: output.contents, metafile };
+}
+
+/** Throws a ConfigError if it is not installed, which it need not be without an agent of one's own. */
+function loadEsbuild(): Pick<typeof import("esbuild"), "buildSync"> {
+  try {
+    return createRequire(import.meta.url)("esbuild");
+  } catch (cause) {
+    const remedy = "esbuild, which bundles your agent, is not installed. Run npm install --save-dev esbuild";
+    throw new ConfigError("The agent", [remedy], { cause });
+  }
 }
 
 /**

@@ -1,6 +1,5 @@
 /** The bundles: the entry file of each, and the other files in its asset. */
 import { join } from "node:path";
-import type { BuildOptions } from "esbuild";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 
 export const projectDirectory = join(import.meta.dirname, "../../..");
@@ -24,7 +23,11 @@ export type Entry = {
   cutConfig?: (config: Config) => CutConfig;
   runsAgent?: true;
   /** Leaves out modules that the bundle never runs, but that esbuild would not drop by itself. */
-  leaveOut?: Pick<BuildOptions, "external" | "define" | "alias">;
+  leaveOut?: {
+    external?: string[];
+    define?: Record<string, string>;
+    alias?: Record<string, string>;
+  };
   /** Packages that are files of their own beside the handler. Each is loaded by its first `import()`, which many processes never reach. */
   lazy?: readonly LazyPackage[];
 };
@@ -97,6 +100,9 @@ const table = {
 export type BundleName = keyof typeof table;
 export const entries: Record<BundleName, Entry> = table;
 export const bundleNames = Object.keys(entries) as BundleName[];
+
+/** Writes a bundle and returns its folder, which CDK copies into the assembly. */
+export type WriteBundle = (name: BundleName) => string;
 
 /** Keeps only the two fields of the Execution zone that `cross-checks.ts` needs when the configuration is parsed again. */
 function verificationConfig({ execution: { syncBudgetMs, authenticator }, ...config }: Config): CutConfig {

@@ -1,9 +1,10 @@
 /** The Execution zone on Lambda: a function behind a URL that takes tasks, a queue of task ids, and a function that runs agents. */
-import { Duration, type Stack } from "aws-cdk-lib";
+import { Duration, Stack } from "aws-cdk-lib";
 import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import { AccountPrincipal, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { Key } from "aws-cdk-lib/aws-kms";
 import { type CfnFunction, FunctionUrlAuthType } from "aws-cdk-lib/aws-lambda";
+import type { Construct } from "constructs";
 import { isA2aEndpoint } from "../../../lambdas/shared/config/stage-config.ts";
 import { defaultAgentConcurrency, type Stage } from "../../../lambdas/shared/config/stage-schema.ts";
 import { type ExecutionEntry, metricsEnvironment, type StageSettings } from "../stage-settings.ts";
@@ -45,28 +46,28 @@ type ExecutionProps = {
 };
 
 export function createExecutionFunctions(
-  stack: Stack,
+  scope: Construct,
   { settings, execution, key, table, roleName, callerRoleArn }: ExecutionProps,
 ): ExecutionEntry {
   const { stage, config } = settings;
   const { production } = stage;
   const { workerConcurrency, agentConcurrency = defaultAgentConcurrency } = stage.scale;
   const layer = execution.telemetryLayer;
-  const deadLetters = createQueue(stack, "DeadTaskIds", { key, production });
+  const deadLetters = createQueue(scope, "DeadTaskIds", { key, production });
   const taskIds = {
     key,
     production,
     visibility: visibilityTimeout(workerTimeout),
     deadLetters: { queue: deadLetters, maxReceiveCount },
   };
-  const queue = createQueue(stack, "TaskIds", taskIds);
+  const queue = createQueue(scope, "TaskIds", taskIds);
   const isA2a = isA2aEndpoint({ config, kind: "lambda" });
   // A2A clients have their own queue and concurrency, so that they cannot occupy all agents while Slack users wait.
-  const clientsQueue = isA2a ? createQueue(stack, "ClientTaskIds", taskIds) : undefined;
+  const clientsQueue = isA2a ? createQueue(scope, "ClientTaskIds", taskIds) : undefined;
   const queues = [queue, ...(clientsQueue === undefined ? [] : [clientsQueue])];
   const callers = [callerRoleArn, ...(isA2a ? config.execution.a2a.callers : [])];
   const seconds = Math.max(Math.ceil(config.execution.syncBudgetMs / 1000), longestPollSeconds) + urlMarginSeconds;
-  const url = createNodeFunction(stack, "Url", {
+  const url = createNodeFunction(scope, "Url", {
     settings,
     layer,
     description: "Accepts tasks and returns their results",
@@ -90,14 +91,14 @@ export function createExecutionFunctions(
   if (isA2a) permit(url, taskListPermission(table));
   const cardKey = config.execution.a2a.signature?.key;
   if (isA2a && cardKey !== undefined && "secretsManager" in cardKey)
-    permit(url, secretsPermission(stack, [cardKey.secretsManager]));
+    permit(url, secretsPermission(scope, [cardKey.secretsManager]));
   const functionUrl = url.addFunctionUrl({ authType: FunctionUrlAuthType.AWS_IAM });
   // A Lambda permission cannot match the caller's ARN, so it admits accounts. The function itself refuses other roles.
   for (const account of new Set(callers.map((arn) => arn.split(":")[4] ?? "")))
     functionUrl.grantInvokeUrl(new AccountPrincipal(account));
 
-  const role = new Role(stack, "ExecutionRole", { roleName, assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
-  const worker = createNodeFunction(stack, "Worker", {
+  const role = new Role(scope, "ExecutionRole", { roleName, assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
+  const worker = createNodeFunction(scope, "Worker", {
     settings,
     layer,
     description: "Runs agents",
@@ -127,9 +128,9 @@ export function createExecutionFunctions(
   consumeMessages(worker, { queue, batchSize: 1, maxConcurrency: agentConcurrency });
   if (clientsQueue !== undefined)
     consumeMessages(worker, { id: "Clients", queue: clientsQueue, batchSize: 1, maxConcurrency: agentConcurrency });
-  const alarm = createAlarms(stack, { key, email: stage.alarmEmail });
+  const alarm = createAlarms(scope, { key, email: stage.alarmEmail });
   watchFunctions({ alarm, functions: { Url: url, Worker: worker } });
-  if (config.telemetry.metrics) watchAgents(stack, { alarm, stageName: settings.stageName });
+  if (config.telemetry.metrics) watchAgents(scope, { alarm, stageName: settings.stageName });
   alarm("TaskIdsDead", {
     metric: deadLetters.metricApproximateNumberOfMessagesVisible({ period: Duration.minutes(1), statistic: "Maximum" }),
     threshold: 0,
@@ -142,7 +143,7 @@ export function createExecutionFunctions(
     address: {
       transport: "https",
       url: functionUrl.url,
-      region: stack.region,
+      region: Stack.of(scope).region,
       functionArn,
       // The limit of one worker, so that all workers together send as many tasks at once as agents can run.
       sendsAtOnce: Math.max(1, Math.floor(agentConcurrency / workerConcurrency)),

@@ -40,7 +40,7 @@ async function serve(): Promise<string> {
 
 describe("the entry of the package", () => {
   it("exports the run", async () => {
-    const code = `import { checkEndpoint, runConformance } from "sekisho/conformance";
+    const code = `import { checkEndpoint, runConformance } from "@sekisho/sekisho/conformance";
       const { unreachable } = await checkEndpoint({ url: new URL("http://127.0.0.1:1/") });
       console.log(typeof runConformance, unreachable);`;
     const args = ["--input-type=module", "--eval", code];

@@ -1,9 +1,9 @@
-/** The stack of the Verification zone: entry, ingress, queues, worker, dead-letter handler, task table, live settings, alarms. */
-import { CfnOutput, Duration, Stack, type StackProps } from "aws-cdk-lib";
+/** The Verification zone as a construct: entry, ingress, queues, worker, dead-letter handler, task table, live settings, alarms. */
+import { Duration, Stack } from "aws-cdk-lib";
 import { Role } from "aws-cdk-lib/aws-iam";
 import { Alias } from "aws-cdk-lib/aws-lambda";
 import { CfnParameter as SsmParameter } from "aws-cdk-lib/aws-ssm";
-import type { Construct } from "constructs";
+import { Construct } from "constructs";
 import { operatorAlias } from "../../lambdas/shared/config/aws-environment.ts";
 import { baseWorkerSeconds, workerSeconds } from "../../lambdas/shared/config/call-time.ts";
 import { createFingerprints } from "../../lambdas/shared/config/live-settings.ts";
@@ -30,6 +30,7 @@ import { createInstallFlow, createSlackEntry } from "./constructs/slack-entry.ts
 import { createFileBucket, createTaskTable, createZoneKey, permitFiles, removalPolicy } from "./constructs/storage.ts";
 import { watchTasks } from "./constructs/zone-metrics.ts";
 import { formatInstallationsPrefix, formatRoleName, verificationOutputs } from "./names.ts";
+import { addOutput } from "./outputs.ts";
 import { type ExecutionEntry, metricsEnvironment, type StageSettings } from "./stage-settings.ts";
 
 /** Enqueueing may take 2 s, and a cold start comes on top. Slack stops waiting earlier. */
@@ -42,13 +43,23 @@ const batchSize = 10;
 /** The least that AWS allows, for event sources that must not delay others. */
 const leastConcurrency = 2;
 
-export class VerificationStack extends Stack {
-  constructor(
-    scope: Construct,
-    id: string,
-    { settings, entry, ...props }: StackProps & { settings: StageSettings; entry: ExecutionEntry | undefined },
-  ) {
-    super(scope, id, props);
+export type VerificationZoneProps = {
+  settings: StageSettings;
+  /** The stage's own Execution zone. Undefined if it has none. */
+  entry?: ExecutionEntry | undefined;
+};
+
+/**
+ * Needs the account and the region of the stage's Verification zone, where `SekishoIdentity` is deployed already. Where its stack
+ * is not the one that `addStage` makes, the command line does not find it.
+ */
+export class VerificationZone extends Construct {
+  /** Slack's Request URL. */
+  readonly eventsUrl: string;
+
+  constructor(scope: Construct, id: string, { settings, entry }: VerificationZoneProps) {
+    super(scope, id);
+    const stack = Stack.of(this);
     const { stageName, stage, config } = settings;
     const { production } = stage;
     const { telemetryLayer: layer } = stage.verification;
@@ -139,7 +150,7 @@ export class VerificationStack extends Stack {
         SEKISHO_SLACK_API_URL: config.slack.apiUrl,
         ...(installations !== undefined && { SEKISHO_INSTALLATIONS_PREFIX: installations }),
         SEKISHO_FILES_BUCKET: files.bucketName,
-        ...(entry && { SEKISHO_EXECUTION_ADDRESS: this.toJsonString(entry.address) }),
+        ...(entry && { SEKISHO_EXECUTION_ADDRESS: stack.toJsonString(entry.address) }),
       },
     });
     const deadLetterHandler = createNodeFunction(this, "DeadLetterHandler", {
@@ -212,15 +223,16 @@ export class VerificationStack extends Stack {
       tableName: table.tableName,
       routesParameter: liveSettings.ref,
       deployedDestinations: JSON.stringify(createFingerprints(config)),
-      executionAddress: entry === undefined ? "null" : this.toJsonString(entry.address),
+      executionAddress: entry === undefined ? "null" : stack.toJsonString(entry.address),
       // Operators need the name too, because the bucket must be empty before the stack can be deleted.
       filesBucket: files.bucketName,
       // The command line invokes the alias to check what the worker can reach. Only IAM policies of the account allow that.
       workerFunction: forOperators.functionArn,
     };
     for (const [name, value] of Object.entries(outputs)) {
-      new CfnOutput(this, verificationOutputs[name as keyof typeof outputs], { value });
+      addOutput(this, verificationOutputs[name as keyof typeof outputs], value);
     }
+    this.eventsUrl = eventsUrl;
   }
 }
 

@@ -1,0 +1,23 @@
+/** The role of the worker. Its own stack is deployed first, because IAM refuses a policy that names a role that does not exist. */
+import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { Construct } from "constructs";
+import { formatRoleName } from "./names.ts";
+import type { StageSettings } from "./stage-settings.ts";
+
+/** Must be deployed in the Verification account before the two zones. */
+export class SekishoIdentity extends Construct {
+  readonly role: Role;
+
+  constructor(
+    scope: Construct,
+    id: string,
+    { settings: { stageName } }: { settings: Pick<StageSettings, "stageName"> },
+  ) {
+    super(scope, id);
+    this.role = new Role(this, "VerificationRole", {
+      roleName: formatRoleName({ stageName, zone: "Verification" }),
+      description: `The worker of the Verification zone of stage ${stageName}.`,
+      assumedBy: new ServicePrincipal("lambda.amazonaws.com"),
+    });
+  }
+}

@@ -1,0 +1,80 @@
+/** The entry `./execution`: the Execution zone inside a server of one's own, and behind node:http. */
+import type { Agent } from "../../lambdas/execution/agents/agent.ts";
+import { createBearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
+import { createHost } from "../../lambdas/execution/host.ts";
+import { createNoneAuthenticator } from "../../lambdas/execution/http/exchange.ts";
+import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
+import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
+import { leastTokenLength } from "../../lambdas/shared/config/secrets.ts";
+import { createLog } from "../../lambdas/shared/log.ts";
+import { openSqliteEngine } from "../local/engine.ts";
+
+export { createFunctionUrlHandler } from "../../lambdas/execution/handlers/function-url-handler.ts";
+export { startAgentCore } from "../../lambdas/execution/handlers/start-agentcore.ts";
+
+export type ExecutionZoneOptions = {
+  agent: Agent;
+  /**
+   * The bearer tokens that callers may present, each of at least 20 characters. All of them are one caller, so that one can replace
+   * another. `"none"` admits everybody, which is only for a server that nobody else can reach.
+   */
+  tokens: readonly string[] | "none";
+  /** The sqlite file that keeps the tasks. Default: none, so that a restart forgets them. */
+  file?: string;
+  /** The path under which a server of your own mounts `fetch`, such as `/agents/sekisho`. Default: `/`. */
+  path?: string;
+  /** How long a first call waits for the end of its task before it answers `accepted`, in milliseconds. Default: 20,000. */
+  syncBudgetMs?: number;
+  /** The least important lines that are logged, as JSON on standard output. Default: `info`. */
+  logLevel?: "debug" | "info" | "warn" | "error";
+};
+
+export type ExecutionZone = {
+  /** A web-standard handler. It serves the paths of docs/contract.md below `path`, and answers 404 elsewhere. */
+  fetch(request: Request): Promise<Response>;
+  /** Serves the same by node:http, at `/`. Rejects if the port is in use, or if everybody would be admitted beyond loopback. */
+  listen(options: { port: number; hostname?: string }): Promise<{ url: string; close(): Promise<void> }>;
+  /** Ends the tasks that run, and closes the file. */
+  close(): Promise<void>;
+};
+
+/** Running tasks get this long to end, in milliseconds. */
+const graceMs = 3000;
+
+/** Throws if a token is too short, and an EngineFileError if the file cannot be used. */
+export function createExecutionZone(options: ExecutionZoneOptions): ExecutionZone {
+  const { agent, tokens, file = ":memory:", path = "/", syncBudgetMs, logLevel: level = "info" } = options;
+  const log = createLog({ service: "execution", level });
+  const engine = openSqliteEngine({ file });
+  const host = createHost({
+    agent,
+    store: engine.taskStore({ parse: parseExecutionTask }),
+    authenticator: tokens === "none" ? createNoneAuthenticator() : authenticatorOf(tokens),
+    ...(syncBudgetMs !== undefined && { syncBudgetMs }),
+    log,
+  });
+  const base = path.endsWith("/") ? path : `${path}/`;
+  return {
+    async fetch(request) {
+      const url = new URL(request.url);
+      if (!`${url.pathname}/`.startsWith(base)) return new Response(null, { status: 404 });
+      url.pathname = url.pathname.slice(base.length - 1);
+      return host.handle(new Request(url, request));
+    },
+    listen: ({ port, hostname = "127.0.0.1" }) => startExecutionServer({ host, hostname, port, log }),
+    async close() {
+      await host.stop({ graceMs });
+      await engine.close();
+    },
+  };
+}
+
+function authenticatorOf(tokens: readonly string[]) {
+  const isShort = tokens.some((token) => token.length < leastTokenLength);
+  if (isShort || tokens.length === 0) {
+    throw new Error(
+      `Give at least one token of ${leastTokenLength} characters or more (openssl rand -hex 32), or "none".`,
+    );
+  }
+  return createBearerAuthenticator({ readTokens: async () => tokens });
+}
