@@ -211,7 +211,9 @@ function createSchedule(options: ScheduleOptions) {
     const own = peer.forCase(name);
     const run: CaseRun = { ...shared, peer: own, step: (what) => (step = what) };
     try {
-      return report({ outcome: "passed", came: await abortable({ promise: one.check(run), signal }) });
+      // A case that sums up calls nobody. It judges what came, also where the budget is used up.
+      const promise = one.check(run);
+      return report({ outcome: "passed", came: await (sumsUp ? promise : abortable({ promise, signal })) });
     } catch (thrown) {
       if (thrown instanceof NotApplicable) return report({ outcome: "skipped", came: thrown.message });
       const sent = (thrown instanceof Deviation ? thrown.sent : undefined) ?? own.lastSent();

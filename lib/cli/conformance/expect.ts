@@ -44,6 +44,11 @@ export function readPeerResult({ response }: PeerAnswer): unknown {
   return response !== undefined && "result" in response ? response.result : undefined;
 }
 
+/** True if an optional field has a value: `null` and `""` mean that it is absent (docs/contract.md, Envelope). */
+export function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== "";
+}
+
 /** True if it is an error with one of these reasons, by its number, and by its `data` where that names a reason. */
 export function hasReason(answer: PeerAnswer, reasons: readonly Reason[]): boolean {
   const error = readPeerError(answer);
@@ -54,6 +59,11 @@ export function hasReason(answer: PeerAnswer, reasons: readonly Reason[]): boole
     const hasCode = listErrorCodes({ reason, dialect }).includes(error.code);
     return hasCode && (!decoded.exact || decoded.reason === reason);
   });
+}
+
+/** Of a task of another caller. */
+export function expectUnseenTask(answer: PeerAnswer): string {
+  return expectError(answer, ["task_not_found", "permission_denied", "method_not_found"]);
 }
 
 /** True if the caller was refused, by the HTTP status alone or by an error. */

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { TaskResult } from "../../../contracts/methods.ts";
 import { Deviation, NotApplicable } from "./deviation.ts";
-import { expectResult, readPeerError, readPeerResult, skipWithoutMethod } from "./expect.ts";
+import { expectResult, isSet, readPeerError, readPeerResult, skipWithoutMethod } from "./expect.ts";
 import { newSessionId, type PeerAnswer, type PeerOfCase } from "./peer.ts";
 
 /** The channel of every task, by which an endpoint sees where they come from. */
@@ -91,7 +91,7 @@ export async function followTask(work: Work, task: SentTask): Promise<EndedTask>
 function checkCorrelation({ requestId, params }: SentTask, answer: PeerAnswer): void {
   const { correlation_id: named } = Object(readPeerResult(answer));
   const asked = String(params.correlation_id ?? requestId);
-  if (named === undefined || String(named).toLowerCase() === asked.toLowerCase()) return;
+  if (!isSet(named) || String(named).toLowerCase() === asked.toLowerCase()) return;
   throw new Deviation(`${answer.came}; correlation_id is not that of the request`);
 }
 
@@ -127,12 +127,15 @@ export type SharedTasks = {
   plain(): Promise<Succeeded>;
   plainAgain(): Promise<Succeeded>;
   failed(): Promise<EndedTask>;
+  /** Its text is long and unusual, so that its end shows what a store does to texts. */
   asking(): Promise<AskingTask>;
   /** The same question once more, for cases that end it in another way. */
   askingAgain(): Promise<AskingTask>;
   askingForText(): Promise<AskingTask>;
   askingForLastOption(): Promise<AskingTask>;
-  /** The first slow task, whatever came. */
+  /** Asks once more, for two answers at the same time. */
+  askingForTwo(): Promise<AskingTask>;
+  /** The first slow task, whatever came. Its text is long and unusual too. */
   slow(): Promise<SentTask>;
   /** The first slow task, accepted. */
   accepted(): Promise<AcceptedTask>;
@@ -140,7 +143,12 @@ export type SharedTasks = {
   /** Slow tasks to cancel by their task id and by their request id. */
   toCancel(): Promise<AcceptedTask>;
   toCancelByRequest(): Promise<AcceptedTask>;
+  /** A slow task whose time is over at once. */
+  timedOut(): Promise<EndedTask>;
 };
+
+/** Line ends, a space at the end of a line, characters beyond 16 bits, and more bytes than a short column of a database holds. */
+const unusual = `\r\n関所 🏯 \uff21 \n${"0123456789".repeat(30)}`;
 
 /** `openPeer` makes the peer of one task. */
 export function createSharedTasks(
@@ -149,7 +157,8 @@ export function createSharedTasks(
 ): SharedTasks {
   const share = <T>(start: (work: Work) => Promise<T>) => once({ ...rest, peer: openPeer() }, start);
   const startSlow = (work: Work) => startTask(work, { text: texts.slow });
-  const [first, second, third] = [share(startSlow), share(startSlow), share(startSlow)];
+  const first = share((work) => startTask(work, { text: `${texts.slow}${unusual}` }));
+  const [second, third] = [share(startSlow), share(startSlow)];
   // The three begin together, because each may take as long as the endpoint holds a call.
   const together = (task: () => Promise<SentTask>) => () => {
     for (const other of [first, second, third]) other().catch(() => {});
@@ -158,22 +167,24 @@ export function createSharedTasks(
   const slow = together(first);
   const accept = (task: () => Promise<SentTask>) => share(async () => toAccepted(await task(), texts.slow));
   const accepted = accept(slow);
-  const ask = async (work: Work) =>
-    toAsking(await followTask(work, await startTask(work, { text: texts.ask })), texts.ask);
+  const ask = async (work: Work, text = texts.ask) =>
+    toAsking(await followTask(work, await startTask(work, { text })), texts.ask);
   const plain = (work: Work) => runToSuccess(work, { text: `${texts.plain}\n"quoted"  \\ done` });
   return {
     plain: share(plain),
     plainAgain: share(plain),
     failed: share(async (work) => followTask(work, await startTask(work, { text: texts.fail }))),
-    asking: share(ask),
+    asking: share((work) => ask(work, `${texts.ask}${unusual}`)),
     askingAgain: share(ask),
     askingForText: share(ask),
     askingForLastOption: share(ask),
+    askingForTwo: share(ask),
     slow,
     accepted,
     slowEnd: share(async (work) => followTask(work, await accepted())),
     toCancel: accept(together(second)),
     toCancelByRequest: accept(together(third)),
+    timedOut: share(async (work) => followTask(work, await startTask(work, { text: texts.slow, timeout_ms: 50 }))),
   };
 }
 

@@ -741,4 +741,64 @@ lie(
   agentcore,
 );
 
+// Texts in the store, sessions, answers and repetitions.
+const changingText = (change: (text: string) => string): How =>
+  changing("success", (given) => (given.response_text = change(given.response_text)));
+lie("keeps 255 characters of a text", "ended/whole-text question/goes-on", where(gets, changingText((text) => text.slice(0, 255))), { texts: { slow: "slow 1200ms" } });
+lie("keeps characters of 16 bits only", "ended/whole-text", where(gets, changingText((text) => text.replace(/[\u{10000}-\u{10ffff}]/gu, "?"))), { texts: { slow: "slow 1200ms" } });
+lie("trims what it keeps", "ended/whole-text", where(gets, changingText((text) => text.replace(/\r\n/g, "\n").trim())), { texts: { slow: "slow 1200ms" } });
+lie("cuts answers at 65,535 bytes", "execute/long-text", changingText((text) => Buffer.from(text).subarray(0, 65_535).toString().replace(/\ufffd+$/, "")));
+lie("normalizes characters", "execute/unicode", changingText((text) => text.normalize("NFKC")));
+lie("gives the first of two tasks of a session the answer of the second", "isolation/one-session", async (x) => {
+  const session = x.request.headers.get("x-amzn-bedrock-agentcore-runtime-session-id");
+  if (plain(x)) {
+    return x.changed(({ result: given }) => {
+      if (given?.status === "success") x.memory.set(`last of ${session}`, given.response_text);
+    });
+  }
+  const last = x.memory.get(`last of ${session}`);
+  return gets(x) && last !== undefined ? changingText(() => last)(x) : x.honest();
+});
+lie("ends a canceled task when its agent does", "second-look/canceled", where(gets, (x) => x.changed((answer) => {
+  if (answer.error?.data?.reason !== "canceled") return;
+  const id = x.sent.params.task_id;
+  x.memory.set(id, x.memory.get(id) ?? Date.now());
+  if (Date.now() - x.memory.get(id) < 900) return;
+  delete answer.error;
+  answer.result = { status: "success", response_text: "done after all" };
+})));
+lie("ends a task whose time was over when its agent does", "second-look/timed-out", where(gets, (x) => x.changed((answer) => {
+  if (answer.error?.data?.reason !== "timeout" || !x.sent.params.request_id) return;
+  delete answer.error;
+  answer.result = { status: "success", response_text: "done after all" };
+})));
+lie("runs a task again whose time was over", "second-look/repeated-timeout", where((x) => executes(x) && x.sent.params?.timeout_ms === 50 && x.count(x.sent.id) > 1, (x) => success(x)));
+lie("takes two answers at the same time", "question/answers-at-the-same-time", where((x) => answers(x) && x.sent.params.option_id === "no", async (x) => {
+  const answer = await x.honest();
+  return (await answer.clone().text()).includes("-32063") ? success(x, "done") : answer;
+}));
+lie("takes another option after the first", "question/other-answer", where((x) => answers(x) && x.sent.params.option_id === "no", async (x) => {
+  const answer = await x.honest();
+  return (await answer.clone().text()).includes("-32063") ? success(x, "done") : answer;
+}));
+lie("reads words as the first option", "question/free-text", where((x) => answers(x) && x.sent.params.user_id === "U0CONFORMANCE", (x) => {
+  const { sent } = x;
+  const { text: _text, ...params } = sent.params;
+  return x.insteadOf({ ...sent, params: { ...params, option_id: "yes" } });
+}));
+lie("runs a task again whose caller hung up", "idempotency/after-hanging-up", where((x) => says(/slow/)(x) && x.count(x.sent.id) > 1, ({ anew }) => anew()));
+lie("runs a task whose id it knows with other content", "idempotency/files-read-once", where((x) => says(/^read files/)(x) && x.sent.params.channel === "C1CONFORMANCE", async (x) => {
+  await fetch(x.sent.params.attachments[0].url);
+  return x.honest();
+}));
+lie("keeps the content that it refused", "idempotency/other-content", where((x) => executes(x) && x.sent.params.attachments?.[0]?.id === "F1CONFORMANCE" && x.count(x.sent.id) > 6, ({ anew }) => anew()));
+lie("knows requests by their session", "idempotency/changing-params", where((x) => other(x, (params) => params.bot_token), (x) => success(x)));
+lie("compares the names of files", "idempotency/changing-params", where((x) => executes(x) && x.sent.params.attachments?.[0]?.name === "b.txt", (x) => error(x, -32068)));
+lie("offers a file of its network", "bounds/artifacts", where(plain, changing("success", (given) => (given.artifacts = [{ name: "a", url: "https://db.internal/a" }]))));
+lie("offers a file of a machine without a domain", "bounds/artifacts", where(plain, changing("success", (given) => (given.artifacts = [{ name: "a", url: "https://intranet/a" }]))));
+lie("wants a channel", "execute/no-channel", where((x) => executes(x) && x.sent.params?.text && x.sent.params.channel === undefined, (x) => error(x, -32602)));
+lie("does not know null", "execute/unset-params", where((x) => executes(x) && x.sent.params?.thread_ts === null, (x) => error(x, -32602)));
+lie("skips a byte order mark", "envelope/byte-order-mark", where((x) => x.text.startsWith("\ufeff"), (x) => error({ ...x, sent: parse(x.text.slice(1)) }, -32601)));
+lie("takes the last of two keys", "envelope/repeated-key", where((x) => x.text.startsWith('{"method":"rpc.discover"'), (x) => error(x, -32601)));
+
 export const liars: readonly Lie[] = lies;

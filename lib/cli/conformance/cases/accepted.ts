@@ -8,12 +8,14 @@ import {
   expectError,
   expectResult,
   hasReason,
+  isSet,
   readPeerError,
   readPeerResult,
   skipWithoutMethod,
 } from "../expect.ts";
 import type { PeerAnswer } from "../peer.ts";
 import { type AcceptedTask, expectSuccess, type Succeeded, startTask } from "../tasks.ts";
+import { expectWhole } from "./execute.ts";
 
 const get = "`get_task`";
 const accepted = ["accepted/result"];
@@ -123,7 +125,7 @@ export const acceptedCases: readonly ConformanceCase[] = [
       const answer = await peer.call({ method: "get_task", params, sessionId });
       // The contract's reader ignores a malformed text, so the raw answer is checked.
       const { partial_text: text } = Object(Object(readPeerResult(answer)).progress);
-      if (text === undefined) throw new NotApplicable("no part of the answer came before its end");
+      if (!isSet(text)) throw new NotApplicable("no part of the answer came before its end");
       if (typeof text !== "string" || text.length > maxPartialTextLength) throw new Deviation(answer.came);
       return answer.came;
     },
@@ -150,7 +152,7 @@ export const acceptedCases: readonly ConformanceCase[] = [
 ];
 
 /** Hangs up during `execute_task`, and then reads the task by its request id. */
-async function loseResponse(run: CaseRun, { hangUpMs, sessionId }: { hangUpMs: number; sessionId: string }) {
+export async function loseResponse(run: CaseRun, { hangUpMs, sessionId }: { hangUpMs: number; sessionId: string }) {
   const { peer, waits, sleep, step, texts } = run;
   step(`execute_task, and hang up after ${hangUpMs} ms`);
   const task = await startTask(run, { text: texts.slow }, { hangUpMs, sessionId });
@@ -162,7 +164,7 @@ async function loseResponse(run: CaseRun, { hangUpMs, sessionId }: { hangUpMs: n
     await sleep(waits.pollMs.usual);
     answer = await read();
   }
-  return { answer, params };
+  return { task, answer, params };
 }
 
 async function readSame({ peer, tasks }: CaseRun, key: (task: AcceptedTask) => object): Promise<string> {
@@ -261,6 +263,20 @@ export const endedCases: readonly ConformanceCase[] = [
     expects: "a slow task polled to its end: status success, and the same task_id on the way",
     advice: "Store the result, and answer get_task with it.",
     check: async ({ tasks }) => expectSuccess(await tasks.slowEnd()).last.came,
+  },
+  {
+    name: "ended/whole-text",
+    level: "required",
+    section: "Transport",
+    needs: ["ended/success"],
+    expects:
+      "a slow task with a long and unusual text: nothing changed or cut in its result, where the agent repeats its text",
+    advice: "Store texts whole and as they are: no column of 255 characters, no trimming, all of UTF-8.",
+    async check(run) {
+      const task = expectSuccess(await run.tasks.slowEnd());
+      expectWhole(task, run.texts.slow);
+      return task.last.came;
+    },
   },
   {
     name: "ended/stays",

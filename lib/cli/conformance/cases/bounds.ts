@@ -7,7 +7,7 @@ import { artifactSchema, progressSchema } from "../../../../contracts/methods.ts
 import { isPublicAddress } from "../../../../lambdas/shared/public-fetch/reach.ts";
 import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
-import { readPeerResult } from "../expect.ts";
+import { isSet, readPeerResult } from "../expect.ts";
 import type { Observation } from "../peer.ts";
 import { isWithin, maxPollAfterMs } from "./sums.ts";
 
@@ -29,7 +29,7 @@ function bound(
     sumsUp: true,
     async check(run) {
       const found = run.observations.flatMap((observation) => {
-        const result: Result = readPeerResult(observation.answer);
+        const result: Result = withoutUnset(readPeerResult(observation.answer));
         return statuses.includes(result?.status) ? [{ observation, result }] : [];
       });
       if (found.length === 0) throw new NotApplicable(`no result with the status ${statuses.join(" or ")} came`);
@@ -42,6 +42,30 @@ function bound(
       return `${found.length} results, none of which breaks this`;
     },
   };
+}
+
+/** Leaves out members that are null or empty texts. An artifact may have an empty text as its only content. */
+function withoutUnset(result: Result): Result {
+  if (typeof result !== "object" || result === null || Array.isArray(result)) return result;
+  const members = Object.entries(result).filter(([, value]) => isSet(value));
+  const { artifacts, usage, ...rest } = Object.fromEntries(members);
+  return {
+    ...rest,
+    ...(artifacts !== undefined && { artifacts: Array.isArray(artifacts) ? artifacts.map(withOneContent) : artifacts }),
+    ...(usage !== undefined && { usage: withoutUnset(usage) }),
+  };
+}
+
+function withOneContent(artifact: Result): Result {
+  const { text, base64, ...rest } = Object(artifact);
+  const others = withoutUnset(rest);
+  const [content] = [text, base64].filter(isSet);
+  if (content !== undefined || others.data !== undefined || others.url !== undefined) {
+    return { ...others, ...(isSet(text) && { text }), ...(isSet(base64) && { base64 }) };
+  }
+  if (text === "") return { ...others, text };
+  if (base64 === "") return { ...others, base64 };
+  return rest.data === null ? { ...others, data: null } : others;
 }
 
 const minuteMs = 60_000;
@@ -147,6 +171,9 @@ function sizeOf(part: unknown): number {
   return Buffer.byteLength(typeof part === "string" ? part : JSON.stringify(part));
 }
 
+/** Names that no public DNS has: special-use names, and those of private zones of clouds. */
+const privateNames = /\.(?:internal|local|localhost|lan|home|corp|intranet|private)\.?$/i;
+
 function judgeArtifact(artifact: unknown, isLocal: boolean): string | undefined {
   if (!artifactSchema.safeParse(artifact).success) return "an artifact does not fit its schema";
   const { text, base64, data, url } = Object(artifact);
@@ -158,7 +185,9 @@ function judgeArtifact(artifact: unknown, isLocal: boolean): string | undefined 
   if (parsed.username !== "" || parsed.password !== "") return "an artifact's url holds credentials";
   const isLoopback = isLoopbackHost(parsed.hostname);
   const address = parsed.hostname.replace(/^\[|\]$/g, "");
-  if (!isLoopback && isIP(address) !== 0 && !isPublicAddress(address)) return "an artifact's url is not public";
+  const isPrivateName = isIP(address) === 0 && (!address.includes(".") || privateNames.test(address));
+  if (!isLoopback && (isPrivateName || (isIP(address) !== 0 && !isPublicAddress(address))))
+    return "an artifact's url is not public";
   if (parsed.protocol === "https:" && (!isLoopback || isLocal)) return undefined;
   return isLocal && isLoopback && parsed.protocol === "http:" ? undefined : "an artifact's url is not public https";
 }

@@ -93,6 +93,8 @@ const envelopeRefusals: readonly Refusal[] = [
   ["envelope/trailing-bytes", "S", "a Request with more after it", noJson, (id) => `${request({ id })}{}`],
   ["envelope/empty-body", "S", "an empty body", noJson, () => ""],
   ["envelope/utf-8", "S", "a body that is not UTF-8", noJson, notUtf8],
+  ["envelope/byte-order-mark", "S", "a Request after a byte order mark", noJson, (id) => `\ufeff${request({ id })}`],
+  ["envelope/repeated-key", "S", "a Request with two methods", badVersion, (id) => request({ id }).replace('{', '{"method":"rpc.discover",')],
   ["envelope/deep-nesting", "S", `an array ${nestedDeep} levels deep`, tooDeep, () => nested],
   ["envelope/batch", "R", "an array of Requests", noRequest, (id) => `[${request({ id })}]`],
   ["envelope/empty-batch", "R", "an empty array", noRequest, () => "[]"],

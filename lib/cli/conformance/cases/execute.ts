@@ -4,7 +4,7 @@ import { maxTextLength } from "../../../../contracts/limits.ts";
 import { maxRequestBytes } from "../../../../contracts/methods.ts";
 import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
-import { expectError, expectResult, hasReason, readPeerError } from "../expect.ts";
+import { expectError, expectResult, hasReason, readPeerError, readPeerResult } from "../expect.ts";
 import { newSessionId } from "../peer.ts";
 import {
   channel,
@@ -17,7 +17,7 @@ import {
   startTask,
 } from "../tasks.ts";
 
-const japanese = "関所を通る 🏯👩‍💻 終";
+const japanese = "関所を通る 🏯👩‍💻 ＡＢ１ 終";
 const attachment = {
   id: "F0CONFORMANCE",
   name: "関所.txt",
@@ -50,6 +50,28 @@ export const executeCases: readonly ConformanceCase[] = [
       const params = { channel, text: run.peer.mark(run.texts.plain, sessionId) };
       return expectSuccess(await followTask(run, await sendTask(run, { requestId, sessionId, params }))).last.came;
     },
+  },
+  {
+    name: "execute/no-channel",
+    level: "strict",
+    section,
+    needs: answers,
+    expects: "a text without a channel: success",
+    advice: "Do not require the channel. A Verification zone may be told to leave it out.",
+    async check(run) {
+      const [requestId, sessionId] = [randomUUID(), newSessionId()];
+      const params = { session_id: sessionId, text: run.peer.mark(run.texts.plain, sessionId) };
+      return expectSuccess(await followTask(run, await sendTask(run, { requestId, sessionId, params }))).last.came;
+    },
+  },
+  {
+    name: "execute/unset-params",
+    level: "strict",
+    section: "Envelope",
+    needs: answers,
+    expects: "optional params that are null or empty texts: the same as without them",
+    advice: 'Take null and "" in an optional field as absent. Serializers of many languages write them.',
+    check: (run) => plain(run, { thread_ts: null, user_id: "", attachments: null, history: null, timeout_ms: null }),
   },
   {
     name: "execute/every-param",
@@ -141,7 +163,7 @@ export const executeCases: readonly ConformanceCase[] = [
     needs: answers,
     expects: "a text of 40,000 characters: success, and not cut short in the answer",
     advice: "Take texts of up to 40,000 characters, whole.",
-    check: (run) => checkText(run, `${run.texts.plain} `.padEnd(maxTextLength - 19, "0123456789 ")),
+    check: (run) => checkText(run, `${run.texts.plain} `.padEnd(maxTextLength - 19, "関所を通る 0123 ")),
   },
   {
     name: "execute/largest-request",
@@ -168,7 +190,7 @@ export const executeCases: readonly ConformanceCase[] = [
     advice: "Count timeout_ms from the receipt, stop the agent then, and answer with timeout (-32001).",
     async check(run) {
       const sentAtMs = run.now();
-      const task = await followTask(run, await startTask(run, { text: run.texts.slow, timeout_ms: 50 }));
+      const task = await run.tasks.timedOut();
       if (readPeerError(task.last) === undefined) {
         const tookMs = run.now() - sentAtMs;
         expectResult(task.last, "execute_task");
@@ -198,6 +220,13 @@ async function checkText(run: CaseRun, text: string): Promise<string> {
 
 async function repeatsTexts({ tasks }: CaseRun): Promise<boolean> {
   return (await Promise.all([tasks.plain(), tasks.plainAgain()])).every(isRepeated);
+}
+
+/** An agent that repeats the beginning of its text word for word must repeat all of it. */
+export function expectWhole({ last, params }: Pick<Succeeded, "last" | "params">, beginning: string): void {
+  const { response_text: answer = "" } = Object(readPeerResult(last));
+  if (!String(answer).includes(beginning) || String(answer).includes(String(params.text))) return;
+  throw new Deviation(`${last.came}; the agent repeats the beginning of its text, and not all of it`);
 }
 
 function isRepeated({ params, result }: Succeeded): boolean {

@@ -14,7 +14,8 @@ import {
   sendTask,
   startTask,
 } from "../tasks.ts";
-import { expectSameTask } from "./accepted.ts";
+import { expectSameTask, loseResponse } from "./accepted.ts";
+import { botToken } from "./execute.ts";
 
 const common = { level: "idempotent", section: "`execute_task`", needs: ["execute/answers"] } as const;
 const storeAdvice =
@@ -36,15 +37,18 @@ export const idempotencyCases: readonly ConformanceCase[] = [
   {
     name: "idempotency/changing-params",
     ...common,
-    expects: "the same id with another history, time left, session and addresses of files: still the same task",
+    expects:
+      "the same id with another history, time left, session, bot token, and other names and addresses of files: still the same task",
     advice: contentAdvice,
     async check(run) {
       const file = (signature: string) => ({ ...sampleFile, url: `${sampleFile.url}?signature=${signature}` });
       const params = { text: run.texts.plain, timeout_ms: 60_000, attachments: [file("a")] };
       const first = await followTask(run, await startTask(run, params));
       const history = [{ role: "user", text: "Good morning" }];
-      const changed = { timeout_ms: 50_000, history, session_id: run.peer.sessionId, attachments: [file("b")] };
-      const again = await repeat(run, { ...first, params: { ...first.params, ...changed } });
+      const { sessionId } = run.peer;
+      const other = { ...file("b"), name: "b.txt", expires_at: new Date(Date.now() + 3600_000).toISOString() };
+      const changed = { timeout_ms: 50_000, history, session_id: sessionId, bot_token: botToken, attachments: [other] };
+      const again = await repeat(run, { ...first, sessionId, params: { ...first.params, ...changed } });
       // An agent may fail at a file that it cannot read.
       if (readPeerError(first.last) !== undefined) return expectSameError(first.last, again.last);
       return expectSameOutcome(expectSuccess(first), again);
@@ -53,7 +57,8 @@ export const idempotencyCases: readonly ConformanceCase[] = [
   {
     name: "idempotency/other-content",
     ...common,
-    expects: "the same id with another text, channel, thread, person or file: already_exists, error -32068",
+    expects:
+      "the same id with another text, channel, thread, person or file: already_exists, error -32068, and the first one is still known",
     advice: contentAdvice,
     async check(run) {
       const first = await followTask(run, await startTask(run, { text: run.texts.plain, attachments: [sampleFile] }));
@@ -66,10 +71,14 @@ export const idempotencyCases: readonly ConformanceCase[] = [
         ["another file", { attachments: [{ ...sampleFile, id: "F2CONFORMANCE" }] }] as const,
         ["no file", { attachments: undefined }] as const,
       ];
-      return eachStep<object>(run, others, async (over) => {
+      await eachStep<object>(run, others, async (over) => {
         const again = await sendTask(run, { ...first, params: { ...first.params, ...over } });
         return expectError(again.answer, ["already_exists"]);
       });
+      run.step("the first request again");
+      const again = await repeat(run, first);
+      if (readPeerError(first.last) !== undefined) return expectSameError(first.last, again.last);
+      return expectSameOutcome(expectSuccess(first), again);
     },
   },
   {
@@ -119,6 +128,24 @@ export const idempotencyCases: readonly ConformanceCase[] = [
     },
   },
   {
+    name: "idempotency/after-hanging-up",
+    ...common,
+    needs: ["accepted/lost-response"],
+    expects: "a slow task whose caller hung up, sent again: the same task_id, or its result",
+    advice: storeAdvice,
+    async check(run) {
+      const { sessionId } = await run.tasks.accepted();
+      const hangUpMs = Math.ceil(Math.max(run.waits.hangUpMs, 3 * (await run.tasks.plain()).answer.tookMs));
+      const { task, answer } = await loseResponse(run, { hangUpMs, sessionId });
+      const read = expectResult(answer, "get_task");
+      run.step("execute_task again");
+      const again = (await sendTask(run, task)).answer;
+      await run.peer.call({ method: "cancel_task", params: { request_id: task.requestId }, sessionId });
+      const { task_id: taskId } = Object(read);
+      return typeof taskId === "string" ? expectSameTask(again, taskId) : again.came;
+    },
+  },
+  {
     name: "idempotency/asking",
     ...common,
     needs: ["question/read-again"],
@@ -138,7 +165,7 @@ export const idempotencyCases: readonly ConformanceCase[] = [
     name: "idempotency/files-read-once",
     ...common,
     expects:
-      "a task with a file, sent twice at the same time and once after its end: the file is read as often as by one task",
+      "a task with a file, sent twice at the same time, once with another channel and once after its end: the file is read as often as by one task",
     advice: storeAdvice,
     async check(run) {
       const { files } = run;
@@ -146,7 +173,7 @@ export const idempotencyCases: readonly ConformanceCase[] = [
       const usual = await countReads(run, 1);
       if (usual === 0) throw new NotApplicable(`the agent read no file at "${run.texts.file}" (--file-text)`);
       run.step("the same request again");
-      const reads = await countReads(run, 3);
+      const reads = await countReads(run, 3, { conflict: true });
       if (reads > usual)
         throw new Deviation(`one task reads a file ${usual} times; three requests read it ${reads} times`);
       return `the file was read ${reads} times`;
@@ -208,12 +235,13 @@ export async function repeat(run: CaseRun, { requestId, sessionId, params }: Sen
 }
 
 /** Sends one request so many times, all but the last of them at the same time, and counts the reads of its file. */
-async function countReads(run: CaseRun, times: number): Promise<number> {
+async function countReads(run: CaseRun, times: number, { conflict = false } = {}): Promise<number> {
   const { files, texts } = run;
   const key = `F${randomUUID().replaceAll("-", "").toUpperCase().slice(0, 16)}`;
   const task = await start(run, { text: texts.file, attachments: [files?.create(key)] });
   const send = async () => followTask(run, await sendTask(run, task));
   await Promise.all(Array.from({ length: Math.max(times - 1, 1) }, send));
+  if (conflict) await sendTask(run, { ...task, params: { ...task.params, channel: "C1CONFORMANCE" } });
   if (times > 1) await send();
   return files?.count(key) ?? 0;
 }

@@ -2,11 +2,12 @@
 import { randomUUID } from "node:crypto";
 import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
-import { eachStep, expectError, hasReason, isRefusedCaller, readPeerResult } from "../expect.ts";
+import { eachStep, expectError, expectUnseenTask, hasReason, isRefusedCaller, readPeerResult } from "../expect.ts";
 import { markPattern, type PeerOfCase } from "../peer.ts";
 import { type EndedTask, followTask, markParams, runToSuccess, type SentTask, sendTask, startTask } from "../tasks.ts";
 
-const ownAdvice = "Keep each task under its authenticated caller, and find it for that caller alone.";
+const ownAdvice =
+  "Keep each task under its authenticated caller, and find it for that caller alone. task_not_found tells others the least.";
 
 export const isolationCases: readonly ConformanceCase[] = [
   {
@@ -26,6 +27,32 @@ export const isolationCases: readonly ConformanceCase[] = [
         );
       }
       return `${all.length} answers, none of which holds the text of another task`;
+    },
+  },
+  {
+    name: "isolation/one-session",
+    level: "required",
+    section: "Sessions",
+    needs: ["accepted/by-task-id"],
+    expects: "a second task in the session of a slow one, while that runs: each answer is about its own text",
+    advice: "Keep each task under its own id. A session has many tasks, also at the same time.",
+    async check(run) {
+      const slow = await run.tasks.accepted();
+      const { sessionId } = slow;
+      run.step("the second task");
+      const second = await followTask(run, await startTask(run, { text: run.texts.plain }, { sessionId }));
+      run.step("the end of the slow task");
+      const first = await run.tasks.slowEnd();
+      // An agent may remember its conversation, but it answers what it was asked.
+      const answers = [first, second].map(({ last, params }) => {
+        const body = Buffer.from(last.body).toString();
+        return { last, holds: (mark: string) => body.includes(mark), own: marksOf(params) };
+      });
+      for (const { last, holds, own } of answers) {
+        const others = answers.flatMap((other) => other.own).filter((mark) => !own.includes(mark));
+        if (others.some(holds) && !own.some(holds)) throw new Deviation(`${last.came}; that is about another task`);
+      }
+      return second.last.came;
     },
   },
   {
@@ -52,7 +79,8 @@ export const isolationCases: readonly ConformanceCase[] = [
     level: "required",
     section: "Transport",
     needs: ["accepted/by-task-id"],
-    expects: "get_task, cancel_task and answer_task of a task, by another caller: task_not_found, error -32061",
+    expects:
+      "get_task, cancel_task and answer_task of a task, by another caller: task_not_found, error -32061, or permission_denied",
     advice: ownAdvice,
     async check(run) {
       return expectUnseen(await asAnother(run), await run.tasks.accepted());
@@ -64,7 +92,7 @@ export const isolationCases: readonly ConformanceCase[] = [
     section: "Transport",
     needs: ["execute/answers"],
     expects:
-      "get_task, cancel_task and answer_task of a task that is over, by another caller: task_not_found, error -32061",
+      "get_task, cancel_task and answer_task of a task that is over, by another caller: task_not_found, error -32061, or permission_denied",
     advice: ownAdvice,
     async check(run) {
       return expectUnseen(await asAnother(run), await run.tasks.plain());
@@ -76,7 +104,7 @@ export const isolationCases: readonly ConformanceCase[] = [
     section: "Transport",
     needs: ["execute/answers"],
     expects:
-      "a task of another caller, while it runs and after its end, by the first one: task_not_found, error -32061",
+      "a task of another caller, while it runs and after its end, by the first one: task_not_found, or permission_denied",
     advice: ownAdvice,
     async check(run) {
       const another = await asAnother(run);
@@ -115,7 +143,8 @@ export const isolationCases: readonly ConformanceCase[] = [
     level: "required",
     section: "Transport",
     needs: ["question/asks"],
-    expects: "get_task and answer_task of a task that asks, by another caller: task_not_found, error -32061",
+    expects:
+      "get_task and answer_task of a task that asks, by another caller: task_not_found, error -32061, or permission_denied",
     advice: ownAdvice,
     async check(run) {
       return expectUnseen(await asAnother(run), await run.tasks.askingForText());
@@ -137,7 +166,7 @@ export const isolationCases: readonly ConformanceCase[] = [
       const { sessionId } = run.peer;
       const params = markParams(run.peer, { text: run.texts.plain }, sessionId);
       const answer = await another.peer.call({ method: "execute_task", id: first.requestId, params, sessionId });
-      const marks = String(first.params.text).match(markPattern) ?? [];
+      const marks = marksOf(first.params);
       const holdsFirst = marks.some((mark) => Buffer.from(answer.body).includes(mark));
       if (holdsFirst || hasReason(answer, ["already_exists"])) throw new Deviation(answer.came);
       return answer.came;
@@ -172,14 +201,16 @@ async function expectUnseen(
   const steps = calls.map(
     ([method, params]) => [`${method} by ${Object.keys(params)[0]}`, { method, params, sessionId }] as const,
   );
-  return eachStep(run, steps, async (call) =>
-    expectError(await run.peer.call(call), ["task_not_found", "method_not_found"]),
-  );
+  return eachStep(run, steps, async (call) => expectUnseenTask(await run.peer.call(call)));
+}
+
+function marksOf({ text }: SentTask["params"]): readonly string[] {
+  return String(text).match(markPattern) ?? [];
 }
 
 /** The end of a task holds no mark of the others. */
 function expectOnlyOwn({ last }: EndedTask, others: readonly SentTask[]): string {
-  const marks = others.flatMap(({ params }) => String(params.text).match(markPattern) ?? []);
+  const marks = others.flatMap(({ params }) => marksOf(params));
   const body = Buffer.from(last.body).toString();
   if (marks.some((mark) => body.includes(mark)))
     throw new Deviation(`${last.came}; that holds the text of another task`);

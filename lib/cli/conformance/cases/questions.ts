@@ -12,8 +12,9 @@ import {
   readPeerResult,
   skipWithoutMethod,
 } from "../expect.ts";
-import type { PeerAnswer } from "../peer.ts";
+import { markPattern, type PeerAnswer } from "../peer.ts";
 import { type AskingTask, followTask } from "../tasks.ts";
+import { expectWhole } from "./execute.ts";
 
 const unknownAdvice = "Answer with task_not_found (-32061), or with method_not_found where you have no such method.";
 
@@ -182,6 +183,7 @@ export const questionCases: readonly ConformanceCase[] = [
       const isSame =
         result.status === "input_required" && question_id !== undefined && result.question_id === question_id;
       if (isSame) throw new Deviation(`${last.came}; it was answered before`);
+      expectWhole({ ...task, last }, run.texts.ask);
       return last.came;
     },
   },
@@ -224,11 +226,15 @@ export const questionCases: readonly ConformanceCase[] = [
     advice: "Take text beside option_id. A person may reply in the thread instead of pressing a button.",
     async check(run) {
       const task = await run.tasks.askingForText();
-      const answer = await reply(run, task, { text: run.peer.mark("yes", task.sessionId), user_id: "U0CONFORMANCE" });
+      const text = run.peer.mark("Neither of them, please.", task.sessionId);
+      const answer = await reply(run, task, { text, user_id: "U0CONFORMANCE" });
       skipWithoutMethod(answer, "answer_task");
       const { last } = await followTask(run, { ...task, answer });
-      if (readPeerError(answer) === undefined) return last.came;
-      throw new Deviation(answer.came);
+      if (readPeerError(answer) !== undefined) throw new Deviation(answer.came);
+      const named = (task.question.options ?? []).filter((option) => names(last, option));
+      const hasWords = text.match(markPattern)?.every((mark) => Buffer.from(last.body).includes(mark)) === true;
+      if (named.length === 1 && !hasWords) throw new Deviation(`${last.came}; words were given, and no option`);
+      return last.came;
     },
   },
   {
@@ -240,8 +246,30 @@ export const questionCases: readonly ConformanceCase[] = [
     advice: "The first answer counts. Refuse every other answer to the same question.",
     async check(run) {
       const task = await run.tasks.asking();
-      const answer = await reply(run, task, { text: "something else altogether" });
-      return expectError(answer, ["invalid_state"]);
+      run.step("words");
+      const came = expectError(await reply(run, task, { text: "something else altogether" }), ["invalid_state"]);
+      const [, other] = task.question.options ?? [];
+      if (other === undefined) return came;
+      run.step("another option");
+      return expectError(await reply(run, task, { option_id: other.id }), ["invalid_state"]);
+    },
+  },
+  {
+    name: "question/answers-at-the-same-time",
+    level: "required",
+    section,
+    needs: ["question/answer"],
+    expects: "two different answers at the same time: one is taken, and the other is invalid_state, error -32063",
+    advice: "Take the answer by one conditional write, so that of two at the same time one wins.",
+    async check(run) {
+      const task = await run.tasks.askingForTwo();
+      const [, other] = task.question.options ?? [];
+      const second = other === undefined ? { text: "no" } : { option_id: other.id };
+      const both = await Promise.all([reply(run, task), reply(run, task, second)]);
+      const refused = both.filter((answer) => hasReason(answer, ["invalid_state"]));
+      const came = both.map((answer) => answer.came).join("; ");
+      if (refused.length === 1) return came;
+      throw new Deviation(came);
     },
   },
   {

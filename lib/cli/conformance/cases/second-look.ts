@@ -1,6 +1,6 @@
 /** Cases that look at a task once more, some seconds after its end. By then a forgetful endpoint has lost or changed it. */
 import type { CaseRun, ConformanceCase } from "../case.ts";
-import { Deviation } from "../deviation.ts";
+import { Deviation, NotApplicable } from "../deviation.ts";
 import { eachStep, expectError, expectResult, hasReason, readPeerError, skipWithoutMethod } from "../expect.ts";
 import { expectSuccess, type Succeeded, sendTask } from "../tasks.ts";
 import { expectSameEnd } from "./accepted.ts";
@@ -55,7 +55,9 @@ export const secondLookCases: readonly ConformanceCase[] = [
     advice: "Drop what the agent answers after its task was canceled.",
     async check(run) {
       const { taskId, requestId, sessionId } = await run.tasks.toCancel();
-      await pause(run, run.now());
+      // By the end of a task with the same text, the agent of this one is done too.
+      const other = await run.tasks.slowEnd().catch(() => undefined);
+      await pause(run, other?.endedAtMs ?? run.now());
       const keys = [
         ["by task_id", { task_id: taskId }] as const,
         ["by request_id", { request_id: requestId }] as const,
@@ -63,6 +65,37 @@ export const secondLookCases: readonly ConformanceCase[] = [
       return eachStep<object>(run, keys, async (params) =>
         expectError(await run.peer.call({ method: "get_task", params, sessionId }), ["canceled"]),
       );
+    },
+  },
+  {
+    name: "second-look/timed-out",
+    level: "required",
+    section: "Task states",
+    isSecondLook: true,
+    needs: ["execute/timeout-ms"],
+    expects: "a task whose time was over, read later by its request id: still timeout, error -32001",
+    advice: "Drop what the agent answers after the time of its task is over.",
+    async check(run) {
+      const { requestId, sessionId } = await run.tasks.timedOut();
+      const other = await run.tasks.slowEnd().catch(() => undefined);
+      await pause(run, other?.endedAtMs ?? run.now());
+      const answer = await run.peer.call({ method: "get_task", params: { request_id: requestId }, sessionId });
+      if (hasReason(answer, ["task_not_found", "method_not_found"])) throw new NotApplicable(answer.came);
+      return expectError(answer, ["timeout"]);
+    },
+  },
+  {
+    name: "second-look/repeated-timeout",
+    level: "idempotent",
+    section: "`execute_task`",
+    isSecondLook: true,
+    needs: ["execute/timeout-ms"],
+    expects: "the request of a task whose time was over, sent again later: timeout, error -32001",
+    advice: keepAdvice,
+    async check(run) {
+      const first = await run.tasks.timedOut();
+      await pause(run, first.endedAtMs);
+      return expectError((await repeat(run, first)).last, ["timeout"]);
     },
   },
   {

@@ -4,7 +4,7 @@ import { reasonSchema } from "../../../../contracts/error-data.ts";
 import { isRetryable } from "../../../../contracts/errors.ts";
 import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
-import { hasReason, readPeerError, readPeerResult } from "../expect.ts";
+import { hasReason, isSet, readPeerError, readPeerResult } from "../expect.ts";
 import { findLeak } from "../leaks.ts";
 import { markPattern, type Observation, type PeerAnswer } from "../peer.ts";
 import { listStrings, type RawProblem } from "../raw-json.ts";
@@ -163,9 +163,10 @@ export const rawCases: readonly ConformanceCase[] = [
     section: "Sessions",
     expects: "no answer holds the mark of a text that was sent in another session",
     advice: "Keep nothing of a task where another task can see it. Keep memory under the caller and the session id.",
-    judge({ sessionId, answer }, run) {
+    judge({ sessionId, params, answer }, run) {
       const marks = Buffer.from(answer.body).toString().match(markPattern) ?? [];
-      const isForeign = marks.some((mark) => (run.findMark(mark) ?? sessionId) !== sessionId);
+      const own = String(Object(params).text);
+      const isForeign = marks.some((mark) => !own.includes(mark) && (run.findMark(mark) ?? sessionId) !== sessionId);
       return isForeign ? "it holds the text of another task" : undefined;
     },
   }),
@@ -183,7 +184,7 @@ function judgeErrorData(answer: PeerAnswer): string | undefined {
   }
   if (retryable !== undefined && typeof retryable !== "boolean") return "data.retryable is no boolean";
   if (retryable === true && known !== undefined && !isRetryable(known)) return `${known} is said to be retryable`;
-  if (afterMs !== undefined && !isWithin(afterMs, { least: 0, most: maxPollAfterMs })) {
+  if (isSet(afterMs) && !isWithin(afterMs, { least: 0, most: maxPollAfterMs })) {
     return "data.retry_after_ms is no integer from 0 to 15 minutes";
   }
   return undefined;
