@@ -53,7 +53,7 @@ export const defaultTexts: Texts = {
 const defaultWaits: Waits = {
   secondLookMs: 10_000,
   pollMs: { least: 50, usual: 500, most: 1000 },
-  hangUpMs: 500,
+  hangUpMs: 200,
   retryMs: 500,
 };
 

@@ -15,6 +15,13 @@ export function bundleConformance(outfile: string): void {
     // The packages' own licenses stand at the end of the file.
     legalComments: "eof",
     logLevel: "warning",
+    // An older Node would break down at the first function that it does not have.
+    banner: {
+      js: `if (Number(process.versions.node.split(".")[0]) < 22) {
+  console.error("This needs Node 22 or newer; this is " + process.versions.node + ".");
+  process.exit(2);
+}`,
+    },
     tsconfigRaw: {},
   });
 }

@@ -1,6 +1,6 @@
 /** The bundled file: it runs in an empty folder, with Node alone. */
 import { spawn } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { bundleConformance } from "../../../lib/cli/release/bundle-conformance.ts";
@@ -55,6 +55,14 @@ describe("the bundled conformance run", () => {
 
   it("is one file", () => {
     expect(readdirSync(folder)).toEqual([file]);
+  });
+
+  it("says which Node it needs, and exits with 2", async () => {
+    const old = join(folder, "..", `old-${process.pid}.cjs`);
+    writeFileSync(old, 'Object.defineProperty(process.versions, "node", { value: "20.1.0" });');
+    afterTest(() => rmSync(old));
+    const ended = await run(["--require", old, file, "--help"], {}, folder);
+    expect(ended).toEqual({ code: 2, stdout: "", stderr: "This needs Node 22 or newer; this is 20.1.0.\n" });
   });
 
   it("passes a good endpoint, and exits with 0", async () => {

@@ -459,7 +459,7 @@ lie("takes an answer and never goes on", "question/goes-on", (x) => {
   if (toQuestion(x)) x.memory.set(x.sent.params.task_id, 1);
   const isStuck = (gets(x) || toQuestion(x)) && x.memory.has(x.sent.params.task_id) && bearer(x) === token;
   return isStuck ? result(x, { status: "accepted", task_id: x.sent.params.task_id }) : x.honest();
-}, { budgetMs: 1500 });
+}, { budgetMs: 5000 });
 lie("loses a task with its answer", "question/goes-on", (x) => {
   if (toQuestion(x)) x.memory.set(x.sent.params.task_id, 1);
   return gets(x) && x.memory.has(x.sent.params.task_id) ? error(x, -32061) : x.honest();
@@ -792,7 +792,8 @@ lie("runs a task whose id it knows with other content", "idempotency/files-read-
   return x.honest();
 }));
 lie("keeps the content that it refused", "idempotency/other-content", where((x) => executes(x) && x.sent.params.attachments?.[0]?.id === "F1CONFORMANCE" && x.count(x.sent.id) > 6, ({ anew }) => anew()));
-lie("knows requests by their session", "idempotency/changing-params", where((x) => other(x, (params) => params.bot_token), (x) => success(x)));
+lie("compares bot tokens", "idempotency/changing-params", where((x) => other(x, (params) => params.bot_token), (x) => success(x)));
+lie("knows requests by their session as well", "idempotency/files-read-once", where((x) => says(/^read files/)(x) && x.count(`${x.sent.id} elsewhere`) > 3, ({ anew }) => anew()));
 lie("compares the names of files", "idempotency/changing-params", where((x) => executes(x) && x.sent.params.attachments?.[0]?.name === "b.txt", (x) => error(x, -32068)));
 lie("offers a file of its network", "bounds/artifacts", where(plain, changing("success", (given) => (given.artifacts = [{ name: "a", url: "https://db.internal/a" }]))));
 lie("offers a file of a machine without a domain", "bounds/artifacts", where(plain, changing("success", (given) => (given.artifacts = [{ name: "a", url: "https://intranet/a" }]))));

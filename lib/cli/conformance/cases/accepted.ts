@@ -87,7 +87,7 @@ export const acceptedCases: readonly ConformanceCase[] = [
     async check(run) {
       const { tasks, waits } = run;
       // The request must arrive before the caller is gone: in a session that is warm, and after a multiple of the usual time.
-      const { sessionId } = await tasks.accepted();
+      const { sessionId } = await tasks.toCancelByRequest();
       const hangUpMs = Math.ceil(Math.max(waits.hangUpMs, 3 * (await tasks.plain()).answer.tookMs));
       let { answer, params } = await loseResponse(run, { hangUpMs, sessionId });
       // It may not have arrived all the same, which would be no fault of the endpoint.

@@ -134,7 +134,7 @@ export const idempotencyCases: readonly ConformanceCase[] = [
     expects: "a slow task whose caller hung up, sent again: the same task_id, or its result",
     advice: storeAdvice,
     async check(run) {
-      const { sessionId } = await run.tasks.accepted();
+      const { sessionId } = await run.tasks.toCancelByRequest();
       const hangUpMs = Math.ceil(Math.max(run.waits.hangUpMs, 3 * (await run.tasks.plain()).answer.tookMs));
       const { task, answer } = await loseResponse(run, { hangUpMs, sessionId });
       const read = expectResult(answer, "get_task");
@@ -165,7 +165,7 @@ export const idempotencyCases: readonly ConformanceCase[] = [
     name: "idempotency/files-read-once",
     ...common,
     expects:
-      "a task with a file, sent twice at the same time, once with another channel and once after its end: the file is read as often as by one task",
+      "a task with a file, sent twice at the same time, once with another channel and once after its end in another session: the file is read as often as by one task",
     advice: storeAdvice,
     async check(run) {
       const { files } = run;
@@ -230,7 +230,10 @@ async function start({ peer }: CaseRun, params: Readonly<Record<string, unknown>
   return { requestId: randomUUID(), sessionId, params: markParams(peer, params, sessionId) };
 }
 
-export async function repeat(run: CaseRun, { requestId, sessionId, params }: SentTask) {
+export async function repeat(
+  run: CaseRun,
+  { requestId, sessionId, params }: Pick<SentTask, "requestId" | "sessionId" | "params">,
+) {
   return followTask(run, await sendTask(run, { requestId, sessionId, params }));
 }
 
@@ -242,7 +245,7 @@ async function countReads(run: CaseRun, times: number, { conflict = false } = {}
   const send = async () => followTask(run, await sendTask(run, task));
   await Promise.all(Array.from({ length: Math.max(times - 1, 1) }, send));
   if (conflict) await sendTask(run, { ...task, params: { ...task.params, channel: "C1CONFORMANCE" } });
-  if (times > 1) await send();
+  if (times > 1) await repeat(run, { ...task, sessionId: newSessionId() });
   return files?.count(key) ?? 0;
 }
 
