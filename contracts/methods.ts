@@ -139,11 +139,6 @@ export const stepSchema = z.object({
 });
 export type TaskStep = z.infer<typeof stepSchema>;
 
-/** Of steps with one id the last one counts. */
-export function uniqueSteps(steps: readonly TaskStep[]): TaskStep[] {
-  return [...new Map(steps.map((step) => [step.id, step])).values()];
-}
-
 /** `partial_text` is the beginning of the answer, while it is written. */
 export const progressSchema = z.object({
   text: optionalField(z.string()),

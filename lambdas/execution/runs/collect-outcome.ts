@@ -10,8 +10,8 @@ import {
   optionIdSchema,
   questionOptionSchema,
   stepSchema,
-  uniqueSteps,
 } from "../../../contracts/methods.ts";
+import { uniqueSteps } from "../../../contracts/steps.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { OpenSpan, SpanStart } from "../../shared/telemetry/telemetry.ts";
