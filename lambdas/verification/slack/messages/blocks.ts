@@ -3,7 +3,8 @@
  * buttons and the part numbers of posts, by which Sekisho recognizes its own messages.
  */
 
-import { type TaskStep, uniqueSteps } from "../../../../contracts/methods.ts";
+import type { TaskStep } from "../../../../contracts/methods.ts";
+import { uniqueSteps } from "../../../../contracts/steps.ts";
 import { parseJson, sanitizeLine } from "../../../shared/untrusted-input.ts";
 import type { Locale } from "../../task/task.ts";
 import type { SlackBlock } from "../api/slack.ts";
@@ -69,11 +70,11 @@ export type ButtonLook = Button & { label: string; style?: string | undefined };
 
 /** Shows at most `maxButtons`. */
 export function buttons(looks: readonly ButtonLook[]): SlackBlock {
-  return { type: "actions", elements: looks.slice(0, maxButtons).map(element) };
+  return { type: "actions", elements: looks.slice(0, maxButtons).map(buttonElement) };
 }
 
 /** Slack rejects the whole message for an unknown style, so other styles are left out. */
-function element({ label, style, ...button }: ButtonLook): Record<string, unknown> {
+export function buttonElement({ label, style, ...button }: ButtonLook): Record<string, unknown> {
   return {
     type: "button",
     text: { type: "plain_text", text: shorten({ text: label, maxLength: maxLabelLength }), emoji: true },

@@ -38,6 +38,9 @@ export function createTaskText(options: { locale: Locale; contact?: string | und
     const locale = localeOf(task);
     const isUndelivered = hasFailedDelivery(task);
     if (outcome?.type === "answer" && !isUndelivered) return answerParts({ task, answer: outcome, locale });
+    if (outcome?.type === "help" && !isUndelivered) {
+      return [{ text: outcome.text, ...(task.mrkdwnFallback ? {} : { blocks: [section(outcome.text)] }) }];
+    }
     const outcomeText =
       outcome?.type === "answer"
         ? undeliveredText[locale]
