@@ -68,6 +68,24 @@ const blockSchema = z.discriminatedUnion("type", [
 
 const blocksSchema = z.array(blockSchema).max(maxBlocks);
 
+/** https://docs.slack.dev/reference/views/home-tab-views. Markdown, plans and task cards are for messages. */
+const homeViewSchema = z.strictObject({
+  type: z.literal("home"),
+  blocks: z
+    .array(blockSchema.refine(({ type }) => !["markdown", "plan", "task_card", "table"].includes(type)))
+    .max(100),
+  private_metadata: z.string().max(3000).optional(),
+  callback_id: z.string().max(255).optional(),
+  external_id: z.string().max(255).optional(),
+});
+
+export function parseHomeView(json: unknown): { blocks: readonly FakeSlackBlock[] } | { problem: string } {
+  const { data, error } = homeViewSchema.safeParse(json);
+  if (data !== undefined) return { blocks: data.blocks };
+  const [issue] = error.issues;
+  return { problem: `[ERROR] ${issue?.message} [json-pointer:/view/${issue?.path.join("/")}]` };
+}
+
 type GivenBlocks = { json: unknown; refusesMarkdown: boolean };
 
 /** The blocks, or a sentence that says what is wrong with them. */
