@@ -6,7 +6,7 @@ const address = z.url({ protocol: /^https$/ });
 const promptsSchema = z.array(z.strictObject({ title: text(75), message: text(3000) })).max(4);
 
 /** The bot scopes and events that Slack has, as far as this app may ask for them. */
-export const knownScopes = [
+const knownScopes = [
   "app_mentions:read",
   "assistant:write",
   "channels:history",
@@ -22,7 +22,7 @@ export const knownScopes = [
   "usergroups:read",
   "users:read",
 ] as const;
-export const knownEvents = [
+const knownEvents = [
   "agent_session_stopped",
   "app_home_opened",
   "app_mention",
