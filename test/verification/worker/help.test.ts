@@ -1,6 +1,7 @@
 /** A message that is nothing but the word for help. */
 import { describe, expect, it } from "@jest/globals";
-import { askedAtMs, sampleAsk } from "../task/sample.ts";
+import { next } from "../../../lambdas/verification/task/machine.ts";
+import { askedAtMs, sampleAsk, samplePolicy, sampleTask } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 
 const texts = ["help", "Help", "HELP!", "*help*", " help. ", "ｈｅｌｐ", "ヘルプ", "使い方", "使い方？"];
@@ -53,6 +54,18 @@ describe("a message that is nothing but the word for help", () => {
     const { world } = await said({ text: "help" }, { gate: { permit } });
     expect(world.posts).toEqual([]);
     expect(world.ephemeralMessages).toMatchObject([{ text: '{"type":"refused"}' }]);
+  });
+});
+
+describe("the word for help in a thread", () => {
+  it("may be the answer to a question, so that is looked up first", () => {
+    const task = sampleTask({ message: sampleAsk({ text: "help", threadTs: "1.000001" }).message });
+    const event = { type: "permitted", allowed: true, locale: "en", nowMs: askedAtMs } as const;
+    expect(next({ task, event, policy: samplePolicy() }).effects).toEqual([{ type: "give_reply", reconcile: false }]);
+    const none = { type: "reply_given", decision: "none", nowMs: askedAtMs } as const;
+    expect(next({ task, event: none, policy: samplePolicy() }).effects).toEqual([{ type: "write_help" }]);
+    const taken = { ...none, decision: "taken" } as const;
+    expect(next({ task, event: taken, policy: samplePolicy() }).task.state).toBe("done");
   });
 });
 

@@ -78,5 +78,6 @@ function peopleText({ rules }: Overview, locale: Locale): string {
         ...(channels.length === 0 ? [] : [everyoneIn[locale](channels.slice(0, maxChannels).join(", "))]),
         ...(isNamed || channels.length > maxChannels ? [chosen[locale]] : []),
       ];
+  if (parts.length === 0) return listed[locale](chosen[locale]);
   return listed[locale](parts.join(locale === "ja" ? "、" : ", "));
 }

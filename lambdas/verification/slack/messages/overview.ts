@@ -56,7 +56,7 @@ const asking: Record<Locale, (command: string | undefined) => string> = {
   en: (command) =>
     `Mention me in a channel${command === undefined ? "" : `, type \`${command}\``} or send me a direct message. To go on, reply in the thread.`,
   ja: (command) =>
-    `チャンネルで私をメンションするか${command === undefined ? "" : `、\`${command}\` と入力するか`}、ダイレクトメッセージをお送りください。続きはスレッドで返信してください。`,
+    `チャンネルでメンションするか、${command === undefined ? "" : `\`${command}\` を使うか、`}ダイレクトメッセージでご依頼ください。続けて依頼するときは、スレッドで返信してください。`,
 };
 
 export function askingText({ command }: Overview, locale: Locale): string {
