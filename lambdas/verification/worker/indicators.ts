@@ -61,7 +61,7 @@ async function markOutcome(request: Request): Promise<void> {
   await react(request, received, false);
   const { outcome } = task;
   if (outcome?.type === "answer") await react(request, done, true);
-  else if (outcome?.type !== "canceling" && outcome?.type !== "help" && !isCanceled(task))
+  else if (outcome?.type !== "canceling" && !isCanceled(task))
     await react(request, failed, true);
 }
 

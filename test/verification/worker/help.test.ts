@@ -38,6 +38,11 @@ describe("a message that is nothing but the word for help", () => {
     expect(helpIn(world)).toHaveLength(1);
   });
 
+  it("begins no session of an agent", async () => {
+    const { world } = await said({ text: "help" }, { assistant: {} });
+    expect(world.sessions).toEqual([]);
+  });
+
   it("leaves no entry in the usage history", async () => {
     const { world } = await said({ text: "help" });
     expect([...world.usageHistory.keys()]).toEqual([]);
