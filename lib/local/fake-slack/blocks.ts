@@ -7,6 +7,13 @@ const maxBlocks = 50;
 /** All markdown blocks of a message together. */
 const maxMarkdownLength = 12_000;
 
+/**
+ * Undocumented: Slack refuses a message whose blocks hold more text than this together. Each block counts as well
+ * (https://github.com/slackapi/bolt-js/issues/2509).
+ */
+const maxMessageLength = 13_297;
+const lengthOfBlock = 125;
+
 const name = z.string().min(1).max(255).optional();
 const textUpTo = (max: number) => z.string().min(1).max(max);
 const plainText = (max: number) =>
@@ -107,6 +114,19 @@ export function parseBlocks({
   if (markdown.join("").length > maxMarkdownLength)
     return { problem: "[ERROR] markdown blocks: more than 12000 characters" };
   return { blocks };
+}
+
+/** True if the blocks together are too long for a message, although each of them is within its limits. */
+export function isTooLong(blocks: readonly FakeSlackBlock[]): boolean {
+  return sumOfTexts(blocks) + lengthOfBlock * blocks.length > maxMessageLength;
+}
+
+function sumOfTexts(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const lengths = Object.entries(value).map(([name, member]) =>
+    (name === "text" || name === "title") && typeof member === "string" ? member.length : sumOfTexts(member),
+  );
+  return lengths.reduce((sum, length) => sum + length, 0);
 }
 
 /** All buttons of a message, each with its block. */

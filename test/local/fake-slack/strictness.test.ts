@@ -189,6 +189,12 @@ const refusals: [string, SlackMethod, Args, string][] = [
     { blocks: [{ type: "markdown", text: "x".repeat(12_001) }] },
     "invalid_blocks",
   ],
+  [
+    "blocks that are too long together",
+    posts,
+    { blocks: Array.from({ length: 5 }, () => section("x".repeat(2800))).flat() },
+    "msg_blocks_too_long",
+  ],
   ["metadata without a payload", posts, { metadata: { event_type: "a" } }, "invalid_metadata_format"],
   ["an edit of nothing", "chat.update", { ts: "1.000001" }, "message_not_found"],
   ["a deletion of nothing", "chat.delete", { ts: "1.000001" }, "message_not_found"],

@@ -36,7 +36,8 @@ const slackStatuses = {
   completed: "complete",
   failed: "error",
 } as const;
-const maxPlanTitleLength = 150;
+/** At most 50 steps leave room for other blocks of the message. */
+export const maxPlanTitleLength = 150;
 
 /** The steps of a task (https://docs.slack.dev/reference/block-kit/blocks/plan-block). Of steps with one id the last one is shown. */
 export function plan({ title, steps }: { title: string; steps: readonly TaskStep[] }): SlackBlock {
