@@ -61,8 +61,7 @@ async function markOutcome(request: Request): Promise<void> {
   await react(request, received, false);
   const { outcome } = task;
   if (outcome?.type === "answer") await react(request, done, true);
-  else if (outcome?.type !== "canceling" && !isCanceled(task))
-    await react(request, failed, true);
+  else if (outcome?.type !== "canceling" && !isCanceled(task)) await react(request, failed, true);
 }
 
 /** No task of the thread is under way any more. A worker may have died after it began the session and before it recorded anything. */
