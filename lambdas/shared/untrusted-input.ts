@@ -16,6 +16,11 @@ export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return isObject(value) && !Array.isArray(value);
 }
 
+/** Of several entries with one id, only the last one counts. */
+export function lastOfEachId<T extends { id: string }>(entries: readonly T[]): T[] {
+  return [...new Map(entries.map((entry) => [entry.id, entry])).values()];
+}
+
 /** Replaces lone surrogates in every text and key. `value` is what JSON was parsed to. */
 export function toWellFormed(value: unknown): unknown {
   if (typeof value === "string") return value.toWellFormed();

@@ -11,11 +11,10 @@ import {
   questionOptionSchema,
   stepSchema,
 } from "../../../contracts/methods.ts";
-import { uniqueSteps } from "../../../contracts/steps.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { OpenSpan, SpanStart } from "../../shared/telemetry/telemetry.ts";
-import { isTooDeep, truncate } from "../../shared/untrusted-input.ts";
+import { isTooDeep, lastOfEachId, truncate } from "../../shared/untrusted-input.ts";
 import type { Agent, AgentContext, AgentTask } from "../agents/agent.ts";
 import type { RunReport } from "../tasks/changes.ts";
 import { type ExecutionOutcome, type ExecutionTask, type OpenQuestion, toLoggableId } from "../tasks/execution-task.ts";
@@ -124,7 +123,7 @@ function nextProgress({ update, known }: { update: Progress; known: RunReport["p
     ...(text !== undefined && { text: truncate(text, maxProgressLength) }),
     ...(percent !== undefined && { percent: Math.min(100, Math.max(0, percent)) }),
     ...(written !== undefined && { partial_text: written }),
-    ...(steps !== undefined && { steps: uniqueSteps(steps) }),
+    ...(steps !== undefined && { steps: lastOfEachId(steps) }),
   };
 }
 

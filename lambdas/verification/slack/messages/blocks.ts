@@ -4,8 +4,7 @@
  */
 
 import type { TaskStep } from "../../../../contracts/methods.ts";
-import { uniqueSteps } from "../../../../contracts/steps.ts";
-import { parseJson, sanitizeLine } from "../../../shared/untrusted-input.ts";
+import { lastOfEachId, parseJson, sanitizeLine } from "../../../shared/untrusted-input.ts";
 import type { Locale } from "../../task/task.ts";
 import type { SlackBlock } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
@@ -41,7 +40,7 @@ export const maxPlanTitleLength = 150;
 
 /** The steps of a task (https://docs.slack.dev/reference/block-kit/blocks/plan-block). Of steps with one id the last one is shown. */
 export function plan({ title, steps }: { title: string; steps: readonly TaskStep[] }): SlackBlock {
-  const tasks = uniqueSteps(steps).map(({ id, title: text, status }) => ({
+  const tasks = lastOfEachId(steps).map(({ id, title: text, status }) => ({
     type: "task_card",
     task_id: id,
     title: shorten({ text, maxLength: maxPlanTitleLength }) || id,
@@ -54,7 +53,7 @@ const stepSigns = { pending: "○", in_progress: "▸", completed: "✓", failed
 
 /** The same in mrkdwn, for clients and workspaces without plans. */
 export function planLines(steps: readonly TaskStep[]): string {
-  return uniqueSteps(steps)
+  return lastOfEachId(steps)
     .map(
       ({ title, status }) =>
         `${stepSigns[status]} ${escapeMrkdwn(shorten({ text: title, maxLength: maxPlanTitleLength }))}`,
