@@ -163,7 +163,7 @@ const sessionStoppedSchema = z.object({
 });
 export type SessionStopped = z.infer<typeof sessionStoppedSchema>;
 
-/** What a person did in Slack other than to write a message. */
+/** Something that a person did in Slack without writing a message. */
 export type Interaction = ButtonClick | ConversationOpened | HomeOpened | SessionStopped;
 
 export const queueMessageSchema = z.discriminatedUnion("type", [
