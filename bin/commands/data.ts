@@ -1,6 +1,6 @@
 /** `sekisho data`: counts or deletes the stored data of one person. */
 import { isOwnExecution } from "../../lambdas/shared/config/destination-address.ts";
-import { formatPersonKey } from "../../lambdas/verification/usage/entry.ts";
+import { personKeyOf } from "../../lambdas/verification/task/task.ts";
 import { readStage } from "../../lib/cli/aws/stage.ts";
 import {
   awsExits,
@@ -145,7 +145,7 @@ async function deletePerson(run: CommandRun, { zone, person, config, ...wanted }
     print(
       `Deleted, except ${isExecutionLeft ? "the Execution zone's records" : "answers in running tasks of others"}.`,
     );
-  else print(isNothing(counts) ? `No data of ${formatPersonKey(person)} was found.` : "Deleted.");
+  else print(isNothing(counts) ? `No data of ${personKeyOf(person)} was found.` : "Deleted.");
   for (const line of [...listRemaining({ zone, found, counts, ...wanted }), ...remainingDataText]) print(line);
   return isLeft ? exitCodes.failed : exitCodes.success;
 }
@@ -154,7 +154,7 @@ function printCounts(
   { print }: CommandRun,
   { zone, person, counts }: { zone: RecordZone; person: Person; counts: Counts },
 ): void {
-  for (const line of [`${formatPersonKey(person)} ${zone.where}:`, ...formatCounts(counts)]) print(line);
+  for (const line of [`${personKeyOf(person)} ${zone.where}:`, ...formatCounts(counts)]) print(line);
 }
 
 function noteOtherTeams({ note }: CommandRun, { otherTeams }: PersonRecords): void {

@@ -24,6 +24,7 @@ import {
   secretsPermission,
   sendPermission,
   tablePermission,
+  taskListPermission,
 } from "./constructs/permissions.ts";
 import { createCompletionQueue, createQueue, visibilityTimeout } from "./constructs/queues.ts";
 import { createInstallFlow, createSlackEntry } from "./constructs/slack-entry.ts";
@@ -70,7 +71,7 @@ export class VerificationZone extends Construct {
     const stepTimeout = Duration.seconds(baseWorkerSeconds(config));
 
     const key = createZoneKey(this, "Key", { production });
-    const table = createTaskTable(this, "Tasks", { key, production });
+    const table = createTaskTable(this, "Tasks", { key, production, hasPrincipals: true });
     const files = createFileBucket(this, "Files", { key, production });
     const archive = createQueue(this, "DeadLetterArchive", { key, production });
     // Long calls do not count, so that another worker takes over from a killed one as soon as without them.
@@ -115,6 +116,8 @@ export class VerificationZone extends Construct {
     permit(
       role,
       tablePermission(table),
+      // The App Home lists the tasks of the person who looks at it.
+      taskListPermission(table),
       keyPermission(key, { sends: true, through: ["dynamodb", "s3", "sqs"] }),
       consumePermission(queue, ...(completions ?? [])),
       retryPermission(queue),

@@ -74,7 +74,7 @@ export function createTaskWatch({ add, now = Date.now }: TaskWatchOptions): Task
 
 function isFailed(task: Task): boolean {
   const { outcome } = task;
-  return outcome !== undefined && outcome.type !== "answer" && outcome.type !== "canceling" && !isCanceled(task);
+  return outcome !== undefined && !["answer", "canceling", "help"].includes(outcome.type) && !isCanceled(task);
 }
 
 /** The method, and the progress that a response reports. */

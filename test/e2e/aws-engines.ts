@@ -34,7 +34,8 @@ export async function startAwsEngines(): Promise<AwsEngines> {
       const { queueUrl, deadLettersUrl } = await createQueuePair({ client: queues, maxReceiveCount });
       const { queueUrl: completionsUrl } = await createQueuePair({ client: queues, maxReceiveCount });
       return (zone) => ({
-        taskStore: ({ parse }) => createDynamoTaskStore({ client: items, table: names[zone], parse }),
+        taskStore: ({ parse }) =>
+          createDynamoTaskStore({ client: items, table: names[zone], parse, hasPrincipals: true }),
         taskQueue: () => ({
           queue: createSqsQueue({ client: messages, queueUrl }),
           deadLetters: createSqsQueue({ client: messages, queueUrl: deadLettersUrl }),

@@ -16,7 +16,9 @@ const excuses: readonly ((failed: Case) => boolean)[] = [
     executed?.outcome?.type === "failure" &&
     executed.outcome.lost === true,
   /** Somebody wished it to end. */
-  ({ world: { story }, reason }) => reason === "canceled" && story.messages.some(({ isUnaddressed }) => isUnaddressed),
+  ({ world: { story }, reason }) =>
+    reason === "canceled" &&
+    (story.messages.some(({ isUnaddressed }) => isUnaddressed) || story.cancelsAtHomeAfterMs !== undefined),
   /** Somebody deleted the message. */
   ({ fate: { asked }, reason }) =>
     reason === "canceled" && asked.change !== undefined && asked.change.text === undefined,

@@ -1,6 +1,7 @@
 /** The invariants that hold after every run, whatever went wrong in it. Each is one small function with one sentence. */
 
 import { openingPart, questionPart } from "../../lambdas/verification/slack/messages/blocks.ts";
+import { isCanceled } from "../../lambdas/verification/task/task.ts";
 import { disagreement, type Fate, lostReply, lostWish, oddAnswer, oddNote } from "./agreement.ts";
 import { buttonsOf } from "./button-clicks.ts";
 import { isQuestionOver, needlessFailure } from "./excuses.ts";
@@ -240,6 +241,17 @@ const invariants: readonly Invariant[] = [
           ? asked.requestId
           : undefined;
       }),
+  },
+  {
+    sentence: "Whoever cancels a task on the App Home sees it end as canceled.",
+    find: ({ world: { canceledAtHome, steps, outages }, fates, isExempt }) => {
+      // More than one fault can keep the press away until the task is over, or until the queue gives it up.
+      const isHit = outages.length > 0 || steps.filter(({ fate }) => fate !== undefined).length > 1;
+      if (isExempt || isHit) return undefined;
+      return firstOf(fates, ({ asked: { requestId }, record }) =>
+        canceledAtHome.includes(requestId) && !(record && isCanceled(record)) ? requestId : undefined,
+      );
+    },
   },
   {
     sentence: "The number of operations is bounded.",

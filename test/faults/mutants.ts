@@ -15,6 +15,14 @@ export type Mutant = {
 
 export const mutants: readonly Mutant[] = [
   {
+    name: "home-cancel",
+    file: "lambdas/verification/worker/interactions.ts",
+    find: "return task.message.user === user && task.message.team === team;",
+    replace: "return false;",
+    story: "home",
+    engine: "sqlite",
+  },
+  {
     name: "edit-taken",
     file: "lambdas/verification/task/edited.ts",
     find: "text: textOf(message, known),",

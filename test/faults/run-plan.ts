@@ -72,6 +72,8 @@ export async function runPlan({
     said: [],
     ephemeralMessages: [],
     sessions: new Map(),
+    homes: new Map(),
+    canceledAtHome: [],
     turns: new Map(),
     acceptedAtMs: new Map(),
     questionsShownAtMs: new Map(),

@@ -57,7 +57,7 @@ export function createSimRecords<T extends TaskItem>({
     async list({ index, key, limit }) {
       const found = [...rows.keys()]
         .flatMap((id) => live(id) ?? [])
-        .filter(({ item }) => item[index] === key)
+        .filter(({ item }) => item[index] === key && (index !== "principal" || item.listedAtMs !== undefined))
         .sort((a, b) => a.position - b.position);
       return { items: found.slice(0, limit).map(read) };
     },

@@ -93,6 +93,13 @@ export function createSimSlackExtras({
       }),
     openDirect: ({ user, signal }) =>
       at({ point: "slack.replies", about: () => user, signal, effect: () => ({ channel: `D${user.slice(1)}` }) }),
+    publishHome: ({ user, blocks, signal }) =>
+      at({
+        point: "slack.react",
+        about: () => `home of ${user}`,
+        signal,
+        effect: () => void world.homes.set(user, blocks),
+      }),
     person: ({ user, signal }) =>
       at({ point: "slack.replies", about: () => user, signal, effect: () => ({ locale: undefined }) }),
     groupMembers: ({ group, signal }) =>

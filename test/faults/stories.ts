@@ -41,6 +41,8 @@ export type Story = {
   first?: "away" | "there";
   messages: readonly Written[];
   buttonClicks: readonly ClickedButton[];
+  /** So long after the beginning the asker opens the App Home, and cancels whatever is under way there. */
+  cancelsAtHomeAfterMs?: number;
   /** The time until a question expires. */
   questionMs: number;
   /** The agent's behaviour beside answering. `says`: its host answers with that text of `hostileAnswers` instead. */
@@ -113,6 +115,8 @@ export const stories: readonly Story[] = [
   { ...accepted, name: "long", agentMs: 120_000, pollAfterMs: 1000 },
   { ...accepted, name: "pushed", agentMs: 120_000, isPushed: true },
   { ...accepted, name: "canceled", agentMs: 120_000, isPushed: true, messages: canceledAt(40_000) },
+  /** The asker cancels on the App Home. The agent works for so long that a repeated press is still in time. */
+  { ...accepted, name: "home", agentMs: 600_000, cancelsAtHomeAfterMs: 40_000 },
   /** The wish to cancel comes at the moment when the agent ends. */
   { ...accepted, name: "raced", agentMs: 20_000, pollAfterMs: 5000, messages: canceledAt(19_700) },
   {

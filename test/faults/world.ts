@@ -1,5 +1,5 @@
 /** One simulated world: what is in it, what happens to it, and what was seen. See README.md for what is assumed of the real one. */
-import type { PostedMessage, SessionStatus } from "../../lambdas/verification/slack/api/slack.ts";
+import type { PostedMessage, SessionStatus, SlackBlock } from "../../lambdas/verification/slack/api/slack.ts";
 import type { Engine } from "./engines.ts";
 import type { Kind, Point } from "./faults.ts";
 import type { Leaks } from "./leaks.ts";
@@ -73,6 +73,10 @@ export type World = {
   ephemeralMessages: { user: string; atMs: number }[];
   /** By thread: the status of its session as Slack has it, how many calls were made to set one, and the last one that Slack took. */
   sessions: Map<string, { status?: SessionStatus; calls: number; lastTaken: number }>;
+  /** What each person sees on the App Home. */
+  homes: Map<string, readonly SlackBlock[]>;
+  /** The tasks that a person asked to end on the App Home, of which Slack was told that it was taken. */
+  canceledAtHome: string[];
   /** By request id: when it first stood in the record of its thread, and when it could begin there. */
   turns: Map<string, Turn>;
   /** By request id: when a message first stood in the queue. */

@@ -4,7 +4,7 @@ import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { broken, without } from "./break.ts";
 import { type Elsewhere, startWithToken } from "./elsewhere.ts";
 import { poisonTask } from "./stories/dead-letters.ts";
-import { askAndRead, exchangeFiles } from "./stories/messages.ts";
+import { askAndRead, cancelAtHome, exchangeFiles } from "./stories/messages.ts";
 import { pollInOneChain } from "./stories/polling.ts";
 import { changeRoutes } from "./stories/routes.ts";
 import { elsewhereAudience, synthesizeKinds, verificationRoleArn } from "./synthesized.ts";
@@ -117,6 +117,13 @@ const missingActions = [
   };
 });
 
+const noListing: Case = {
+  title: "nothing allows dynamodb:Query",
+  break: () => without({ assembly: lambda, action: "dynamodb:Query" }),
+  story: cancelAtHome,
+  problem: /Worker\w* may not dynamodb:Query on arn:.*by-principal/,
+};
+
 const closedPolicies = ["RuntimePolicy", "EndpointPolicy"].map(
   (policy): Case => ({
     title: `the other account's ${policy} lets nobody in`,
@@ -201,7 +208,7 @@ const others: Case[] = [
 const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
 
 suite("the rehearsal fails, and names the culprit, where", () => {
-  it.each([...missingVariables, ...missingActions, ...closedPolicies, ...unnamedSenders, ...others])(
+  it.each([...missingVariables, ...missingActions, noListing, ...closedPolicies, ...unnamedSenders, ...others])(
     "$title",
     async ({ break: breakOne, story, problem }) => {
       expect((await problemsOf(breakOne(), story)).join("\n")).toMatch(problem);

@@ -17,6 +17,7 @@ import { alarmsRing, clickInVain, poisonTask, redrive } from "./stories/dead-let
 import { keepMeasured, logDifference, measureCalls, readMeasured, withoutChance } from "./stories/measured-calls.ts";
 import {
   askAndRead,
+  cancelAtHome,
   converse,
   deliverThrice,
   exchangeFiles,
@@ -154,6 +155,8 @@ export function rehearse(kind: ExecutionKind): void {
       expect(requestIds.map(startsOf)).toEqual([["home", "home"], ["home"]]);
       expect(thread).toHaveLength(5);
     });
+
+    it("shows a person on the App Home what is under way, and cancels it there", () => cancelAtHome(world));
 
     it("answers each message of a burst once, beyond what a new account may run at once", async () => {
       expect(raisedAlarms(world, { toMs: Date.now() })).toEqual([]);

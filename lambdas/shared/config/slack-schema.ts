@@ -29,6 +29,12 @@ export const slackSchema = z.strictObject({
     .boolean()
     .default(true)
     .describe("Takes replies without a mention in threads in which the bot was asked before."),
+  helpWord: z
+    .boolean()
+    .default(true)
+    .describe(
+      "Answers a message that is nothing but `help` (`ヘルプ`, `使い方`) with five lines about the bot, which is no task. false: the agent gets it like any other message.",
+    ),
   command: z
     .strictObject(
       {

@@ -6,15 +6,23 @@ import type { TaskStore } from "../../shared/engine/ports.ts";
 import { changeRecord } from "../../shared/engine/records.ts";
 import type { Log } from "../../shared/log.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
+import type { RemainingQuota } from "../slack/messages/overview.ts";
 import type { OverQuota } from "../task/events.ts";
 import type { Installation, UserMessage } from "../task/messages.ts";
 import { installationOf, type Locale, type Task, threadKeyOf } from "../task/task.ts";
 import { createLocales, createMembers, type FindLocale } from "./people.ts";
 import { createRefusals, type RefusalRecord } from "./refusals.ts";
-import { createEffectiveRules, matchRules, type Requester, type StoredRules, toDefaultLocale } from "./rules.ts";
+import {
+  createEffectiveRules,
+  listWorkspaceRules,
+  matchRules,
+  type Requester,
+  type StoredRules,
+  toDefaultLocale,
+} from "./rules.ts";
 
 /** Every method rejects if the store or Slack is unavailable and nothing is cached, and may then be repeated. */
-export type Gate = Quotas & {
+export type Gate = Pick<Quotas, "charge" | "release"> & {
   /**
    * Returns whether the rules allow the person to ask, and the person's language. `isExternal`: they would if the channel were not shared
    * with other organizations.
@@ -47,6 +55,16 @@ export type Gate = Quotas & {
     signal: AbortSignal;
   }): Promise<boolean>;
   localeOf: FindLocale;
+  /** What one person may do in the workspace, for texts to that person. */
+  accessOf(request: GateQuery & { user: string; channels: readonly string[] }): Promise<PersonAccess>;
+};
+
+/** `mayAsk`: somewhere. `channels` are those of the request in which the person may ask. `rules` are those of the workspace. */
+export type PersonAccess = {
+  mayAsk: boolean;
+  channels: readonly string[];
+  rules: readonly AllowlistRule[];
+  quota: RemainingQuota;
 };
 
 type PersonQuery = { task: Task; user: string };
@@ -69,6 +87,7 @@ export function createGate(options: {
   const members = createMembers({ slack, log, now });
   const refusals = createRefusals({ store: refusalStore, now });
   const locales = createLocales({ setting: config.slack.locale, slack, now });
+  const quotas = createQuotas({ limits: config.limits, store: usageStore, log, now });
 
   async function mayAsk({ requester, ...query }: GateQuery & { requester: Requester }): Promise<boolean> {
     if (matchRules({ rules: configured, requester }).rule !== undefined) return true;
@@ -132,7 +151,27 @@ export function createGate(options: {
 
     localeOf: locales,
 
-    ...createQuotas({ limits: config.limits, store: usageStore, log, now }),
+    async accessOf({ user, channels, ...query }) {
+      const { team } = query.installation;
+      const isShared = config.slack.install !== undefined;
+      const rules = listWorkspaceRules({ rules: [...configured, ...(await readStoredRules(query))], team, isShared });
+      // A rule that names a channel lets the person ask somewhere.
+      const anywhere = matchRules({
+        rules: rules.map(({ channel: _channel, ...rule }) => ({ team, ...rule })),
+        requester: { team, channel: "", user },
+      });
+      const groups = anywhere.byGroup.map(({ group }) => group);
+      const isAllowed = anywhere.rule !== undefined || (await members.isInOneOf({ ...query, groups, user }));
+      const allowed = await Promise.all(
+        channels.map(async (channel) =>
+          (await mayAsk({ ...query, requester: { team, channel, user } })) ? [channel] : [],
+        ),
+      );
+      return { mayAsk: isAllowed, channels: allowed.flat(), rules, quota: await quotas.remaining({ team, user }) };
+    },
+
+    charge: quotas.charge,
+    release: quotas.release,
   };
 }
 
@@ -154,6 +193,8 @@ type Quotas = {
   charge(request: { task: Task; untilMs: number }): Promise<OverQuota | undefined>;
   /** The task no longer counts as running. */
   release(request: { task: Task }): Promise<void>;
+  /** Reads what is left of the person's own quota. */
+  remaining(person: { team: string; user: string }): Promise<RemainingQuota>;
 };
 
 type Counter = { by: OverQuota["by"]; id: string; quota: Quota };
@@ -179,7 +220,7 @@ export function createQuotas(options: {
   function countersOf({ message }: Task): Counter[] {
     const configured = (["user", "channel"] as const).flatMap((by) => {
       const quota = quotas[by];
-      return quota === undefined ? [] : [{ by, id: `usage:${by}:${message.team}/${message[by]}`, quota }];
+      return quota === undefined ? [] : [{ by, id: usageIdOf(by, message.team, message[by]), quota }];
     });
     if (message.botIds === undefined) return configured;
     const { team, channel } = message;
@@ -221,7 +262,17 @@ export function createQuotas(options: {
     async release({ task }) {
       for (const counter of countersOf(task)) await revertCharge(releaseCharge, counter, task.id);
     },
+    async remaining({ team, user }) {
+      const quota = limits.perUser;
+      if (quota === undefined) return {};
+      const id = usageIdOf("user", team, user);
+      return remainingQuota({ usage: (await store.get({ id })) ?? noUsage({ id }), quota, nowMs: now() });
+    },
   };
+}
+
+function usageIdOf(by: "user" | "channel", team: string, id: string): string {
+  return `usage:${by}:${team}/${id}`;
 }
 
 /** The task counts as running until `untilMs`, which is absent once the task was released. */
@@ -270,6 +321,26 @@ export function addCharge(request: {
   if (usage.charges.filter((one) => isUnderWay(one, nowMs)).length >= atOnce) return { over: {} };
   const charges = [...usage.charges, { id: requestId, atMs: nowMs, untilMs }];
   return { usage: dropOldCharges({ usage, quota, nowMs, charges }) };
+}
+
+/** The quota's own numbers, and what is left of them. */
+export function remainingQuota({ usage, quota, nowMs }: { usage: Usage; quota: Quota; nowMs: number }): RemainingQuota {
+  const { tasks, atOnce } = quota;
+  const windowMs = toWindowMs(quota);
+  const times = usage.charges.map(({ atMs }) => atMs).filter((atMs) => atMs + windowMs > nowMs);
+  const blockingAtMs = tasks === undefined ? undefined : times.sort((a, b) => a - b)[times.length - tasks];
+  const underWay = usage.charges.filter((one) => isUnderWay(one, nowMs)).length;
+  return {
+    ...(tasks !== undefined && {
+      inPeriod: {
+        left: Math.max(0, tasks - times.length),
+        of: tasks,
+        spanMs: windowMs,
+        ...(blockingAtMs !== undefined && { freeAtMs: blockingAtMs + windowMs }),
+      },
+    }),
+    ...(atOnce !== undefined && { atOnce: { left: Math.max(0, atOnce - underWay), of: atOnce } }),
+  };
 }
 
 type Revert = { usage: Usage; quota: Quota; requestId: string; nowMs: number };

@@ -40,6 +40,19 @@ export function matchRules<Rule extends AllowlistRule>(request: {
   };
 }
 
+/**
+ * The rules that concern one workspace. With `isShared` several workspaces use the app, and a rule that does not name its workspace may
+ * name people and channels of another one. Such a rule is left out.
+ */
+export function listWorkspaceRules<Rule extends { team?: string | undefined }>(request: {
+  rules: readonly Rule[];
+  team: string;
+  isShared: boolean;
+}): Rule[] {
+  const { rules, team, isShared } = request;
+  return rules.filter((rule) => rule.team === team || (rule.team === undefined && !isShared));
+}
+
 /** A rule is either for people or for one bot. */
 function isForWriter({ bot }: AllowlistRule, { botIds }: Requester): boolean {
   return bot === undefined ? botIds === undefined : botIds?.includes(bot) === true;
@@ -153,6 +166,7 @@ export function createPolicy(options: {
     ),
     fileCountOf: (task) => createOutgoingFiles(task).length,
     threadReplies: config.slack.threadReplies,
+    helpWord: config.slack.helpWord,
     commandsPrivately: config.slack.command?.answerIn === "person",
     sweepAfterMs: config.limits.sweepAfterMs,
   };

@@ -151,7 +151,7 @@ function createStageWorker(options: {
   const botTokenOf = (task: Task) => tokens.tokenOf(installationOf(task));
 
   const client = openDynamoDb(aws);
-  const stores = openWorkerStores((parse) => createDynamoTaskStore({ client, table, parse }));
+  const stores = openWorkerStores((parse) => createDynamoTaskStore({ client, table, parse, hasPrincipals: true }));
   const engine = { ...stores, queue, queueSystem: "aws_sqs" as const };
   const fileStore = createS3FileStore({ bucket: filesBucket, aws });
 

@@ -134,7 +134,8 @@ export function createIntake({
 
 function createLogFields(message: Extract<InterpretedPayload, { message: unknown }>["message"]) {
   const isOfMessage = message.type === "ask" || message.type === "message_change";
-  const { team, channel, user } = isOfMessage ? message.message : message;
+  const { team, user } = isOfMessage ? message.message : message;
+  const channel = isOfMessage ? message.message.channel : "channel" in message ? message.channel : undefined;
   const trace = isOfMessage ? { trace_id: readTraceId(message.trace) } : {};
   return { request_id: message.requestId, event: message.type, ...trace, team, channel, user };
 }

@@ -10,6 +10,7 @@ import type {
   AskMessage,
   ButtonClick,
   ConversationOpened,
+  HomeOpened,
   Interaction,
   MessageChange,
   SessionStopped,
@@ -54,7 +55,7 @@ export function interpretPayload({
     case "assistant_thread_started":
       return toConversationOpened(callback);
     case "app_home_opened":
-      return toMessagesTabOpened(callback);
+      return toTabOpened(callback);
     case "agent_session_stopped":
       return toSessionStopped(callback);
   }
@@ -119,14 +120,18 @@ const homeOpenedSchema = z.object({
   event_ts: slackTs,
 });
 
-/** A person opened the direct messages with the bot (https://docs.slack.dev/reference/events/app_home_opened). */
-function toMessagesTabOpened(callback: EventCallback): { message: ConversationOpened } | { drop: string } {
+/** A person opened the App Home or the direct messages with the bot (https://docs.slack.dev/reference/events/app_home_opened). */
+function toTabOpened(callback: EventCallback): { message: ConversationOpened | HomeOpened } | { drop: string } {
   const { data } = homeOpenedSchema.safeParse(callback.event);
   if (data === undefined) return { drop: "unknown_payload" };
-  if (data.tab !== "messages") return { drop: "other_event" };
-  const { user, channel, event_ts: ts } = data;
-  const requestId = interactionIdOf({ kind: "assistant", appId: callback.api_app_id, channel, ts });
-  return { message: { type: "conversation_opened", requestId, ...readInstallation(callback), channel, user } };
+  const { user, channel, event_ts: ts, tab } = data;
+  if (tab !== "messages" && tab !== "home") return { drop: "other_event" };
+  const kind = tab === "home" ? "home" : "assistant";
+  const requestId = interactionIdOf({ kind, appId: callback.api_app_id, channel, ts });
+  const common = { requestId, ...readInstallation(callback), user };
+  return {
+    message: tab === "home" ? { type: "home_opened", ...common } : { type: "conversation_opened", ...common, channel },
+  };
 }
 
 const sessionStoppedSchema = z.object({
@@ -158,12 +163,14 @@ const blockActionsSchema = z.object({
   user: z.object({ id: slackId, team_id: z.nullish(slackId) }),
   channel: z.nullish(z.object({ id: slackId })),
   message: z.nullish(z.object({ thread_ts: z.nullish(slackTs) })),
+  /** Present for a button of a view. */
+  view: z.nullish(z.object({ type: z.string() })),
   container: z.nullish(z.object({ channel_id: z.nullish(slackId), thread_ts: z.nullish(slackTs) })),
   actions: z.array(z.object({ action_id: z.string(), value: z.nullish(z.string()) })),
 });
 
 /**
- * Reads a click on a button of the bot's messages (https://docs.slack.dev/reference/interaction-payloads/block_actions-payload). Other
+ * Reads a click on a button of the bot's messages, or on a button to cancel of the App Home (https://docs.slack.dev/reference/interaction-payloads/block_actions-payload). Other
  * interactions are dropped. Slack sends one action at a time.
  */
 function toButtonClick(payload: unknown, nowMs: number): { message: ButtonClick } | { drop: "other_interaction" } {
@@ -172,7 +179,9 @@ function toButtonClick(payload: unknown, nowMs: number): { message: ButtonClick 
   const clicked = action && decodeButton({ action_id: action.action_id, value: action.value ?? "" });
   const team = data?.team?.id ?? data?.user.team_id;
   const channel = data?.channel?.id ?? data?.container?.channel_id;
-  if (data === undefined || clicked === undefined || !team || !channel) return { drop: "other_interaction" };
+  const isHome = data?.view?.type === "home" && clicked?.button.type === "cancel";
+  if (data === undefined || clicked === undefined || !team || (!channel && !isHome))
+    return { drop: "other_interaction" };
   const organization = data.is_enterprise_install ? data.enterprise?.id : undefined;
   const threadTs = data.message?.thread_ts ?? data.container?.thread_ts;
   return {
@@ -180,7 +189,7 @@ function toButtonClick(payload: unknown, nowMs: number): { message: ButtonClick 
       type: "button_click",
       requestId: clicked.requestId,
       ...installationFields(team, organization),
-      channel,
+      ...(channel ? { channel } : {}),
       ...(threadTs ? { threadTs } : {}),
       user: data.user.id,
       ...(data.user.team_id ? { userTeam: data.user.team_id } : {}),

@@ -58,7 +58,7 @@ export function onEditedAnnounced(task: Task, event: EventOf<"message_edited">, 
 
 /** The first and last record of a message that was deleted before it was handled. It keeps the message from being handled later. */
 export function deletedTask(change: MessageChange): Task {
-  const before = receivedTask(change);
+  const { listedAtMs: _listedAtMs, ...before } = receivedTask(change);
   const event = { type: "message_deleted", nowMs: change.receivedAtMs, resumed: false } as const;
   const { task: after } = onDeletedReceived(before, event);
   return withHistory({ before, after, event, atMs: event.nowMs });

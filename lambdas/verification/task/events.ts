@@ -62,6 +62,8 @@ export type TaskEvent =
   | { type: "canceled"; nowMs: number }
   /** The text of the message that an operator retries, or undefined if the message is gone. */
   | { type: "message_read"; nowMs: number; text: string | undefined }
+  /** What the bot says about itself to the person, in mrkdwn. */
+  | { type: "help_written"; text: string }
   /** `count` tasks of the thread were asked to end. `isRepeated`: an earlier message had asked all of them. */
   | { type: "thread_canceled"; count: number; isRepeated: boolean }
   /** Slack has the file of that index, not yet shared (`fileId` undefined: it cannot be uploaded). */
@@ -142,6 +144,7 @@ export type TaskEffect =
   | { type: "leave_thread" }
   | { type: "cancel_thread" }
   | { type: "read_message" }
+  | { type: "write_help" }
   | { type: "announce"; reconcile: boolean }
   | { type: "prepare" }
   | { type: "send" }

@@ -36,6 +36,7 @@ import {
   onAnnounced,
   onCharged,
   onFileRefused,
+  onHelpWritten,
   onMessageRead,
   onPermitted,
   onPrepared,
@@ -81,6 +82,7 @@ const handlersOf: { readonly [P in Phase]: Handlers } = {
     thread_full: onThreadFull,
     announced: onAnnounced,
     thread_canceled: onThreadCanceled,
+    help_written: onHelpWritten,
     refusal_shown: onRefusalShown,
     slack_failed: onSlackFailedReceived,
     message_edited: onEditedReceived,
@@ -174,7 +176,15 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
   const phase = phaseOf(task);
   const handle = handlerOf(phase, event);
   if (handle === undefined) throw new Error(`A task that is ${phase} cannot handle the event ${event.type}.`);
-  return handle(task, event, policy);
+  return unlistDone(handle(task, event, policy));
+}
+
+/** A task that is done is no longer listed among the person's tasks under way. */
+function unlistDone(transition: Transition): Transition {
+  const { task } = transition;
+  if (task.state !== "done" || task.listedAtMs === undefined) return transition;
+  const { listedAtMs: _listedAtMs, ...unlisted } = task;
+  return { ...transition, task: unlisted };
 }
 
 function phaseOf({ state, cancelReason }: Task): Phase {

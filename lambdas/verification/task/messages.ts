@@ -1,6 +1,6 @@
 /**
  * The messages of the verification queue: a user message, its edit or deletion, a wake-up of a task, a request to cancel or redrive one, a
- * button click, an opened conversation, and a use of Slack's stop button.
+ * button click, an opened conversation or App Home, and a use of Slack's stop button.
  */
 
 import * as z from "zod";
@@ -122,7 +122,8 @@ const buttonClickSchema = z.object({
   type: z.literal("button_click"),
   requestId,
   ...installation,
-  channel: z.string(),
+  /** Absent for a button of the App Home. */
+  channel: z.string().optional(),
   threadTs: z.string().optional(),
   user: z.string(),
   /** The person's own workspace. */
@@ -146,6 +147,10 @@ const conversationOpenedSchema = z.object({
 });
 export type ConversationOpened = z.infer<typeof conversationOpenedSchema>;
 
+/** A person opened the App Home. */
+const homeOpenedSchema = z.object({ type: z.literal("home_opened"), requestId, ...installation, user: z.string() });
+export type HomeOpened = z.infer<typeof homeOpenedSchema>;
+
 /** A person pressed Slack's own stop button in a thread. `streams` are the messages that Slack has stopped with that. */
 const sessionStoppedSchema = z.object({
   type: z.literal("session_stopped"),
@@ -159,11 +164,12 @@ const sessionStoppedSchema = z.object({
 export type SessionStopped = z.infer<typeof sessionStoppedSchema>;
 
 /** Something that a person did in Slack without writing a message. */
-export type Interaction = ButtonClick | ConversationOpened | SessionStopped;
+export type Interaction = ButtonClick | ConversationOpened | HomeOpened | SessionStopped;
 
 export const queueMessageSchema = z.discriminatedUnion("type", [
   buttonClickSchema,
   conversationOpenedSchema,
+  homeOpenedSchema,
   sessionStoppedSchema,
   askMessageSchema,
   messageChangeSchema,
@@ -178,7 +184,7 @@ export type QueueMessage = z.infer<typeof queueMessageSchema>;
 export type TaskMessage = Exclude<QueueMessage, Interaction>;
 
 export function isInteraction(message: QueueMessage): message is Interaction {
-  return ["button_click", "conversation_opened", "session_stopped"].includes(message.type);
+  return ["button_click", "conversation_opened", "home_opened", "session_stopped"].includes(message.type);
 }
 
 /** The number of the message in the task's chain of wake-ups. A message that is not part of the chain counts as the next one. */

@@ -15,6 +15,8 @@ export type Policy = {
   fileCountOf(task: Pick<Task, "outcome">): number;
   /** True if a reply without a mention is for the bot in a thread where the bot was asked before. */
   threadReplies: boolean;
+  /** True if a message that is nothing but the word for help is answered without a task. */
+  helpWord: boolean;
   /** True if a slash command is answered in the direct message with the person. */
   commandsPrivately: boolean;
   /** The time between delivery and cleanup. A post that timed out must have arrived by then. */
@@ -170,7 +172,7 @@ export function requestIdOf({ appId, channel, ts }: { appId: string; channel: st
  * Its name has four parts, so that it never equals a post's id.
  */
 export function interactionIdOf(request: {
-  kind: "assistant" | "stopped";
+  kind: "assistant" | "home" | "stopped";
   appId: string;
   channel: string;
   ts: string;

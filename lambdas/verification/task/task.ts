@@ -52,6 +52,8 @@ const outcomeSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("too_old") }),
   /** The message was a request to cancel the tasks of its thread: `count` of them. */
   z.object({ type: z.literal("canceling"), count: z.int() }),
+  /** The message was the word for help. `text` is what the bot says about itself, in mrkdwn. */
+  z.object({ type: z.literal("help"), text: z.string() }),
   /** The message that an operator retries is gone, or cannot be read. */
   z.object({ type: z.literal("unreadable") }),
   /** A quota of the user, the channel or other bots is used up. `retryAtMs` is when there is room; absent for a quota of concurrent tasks. */
@@ -206,7 +208,10 @@ export const taskSchema = z.object({
   revision: z.int(),
   state: stateSchema,
   thread: z.string(),
+  /** The key of the person who asked, in the index `principal`. */
   principal: z.string(),
+  /** Absent once the task is done, so that the index lists a person's tasks under way. */
+  listedAtMs: z.int().optional(),
   expiresAtMs: z.int(),
   /** The number of the next wake-up in the task's chain. Wake-ups with a lower number are finished, and are dropped. */
   wakeSeq: z.int(),
@@ -273,7 +278,8 @@ export function receivedTask(
     revision: 1,
     state: "received",
     thread: threadKeyOf(message),
-    principal: `${message.team}/${message.user}`,
+    principal: personKeyOf(message),
+    listedAtMs: ask.receivedAtMs,
     expiresAtMs: ask.receivedAtMs + recordLifeMs,
     wakeSeq: 0,
     attempts: 0,
@@ -284,6 +290,11 @@ export function receivedTask(
     message,
     cleanupDone: false,
   };
+}
+
+/** The key under which a person's tasks are listed. */
+export function personKeyOf({ team, user }: { team: string; user: string }): string {
+  return `${team}/${user}`;
 }
 
 /** The group of a task's queue messages. It keeps a slow destination, or a busy team, from holding up others. */

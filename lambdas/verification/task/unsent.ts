@@ -87,12 +87,18 @@ export function findRefusal({ text, files = [] }: Task["message"]): TaskOutcome 
 /** Accepts the message as a task: checks age, text and destination, then counts it in the quotas. */
 function acceptMessage(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Transition {
   if (isOutdated(task, nowMs)) return setOutcome(task, { type: "too_old" });
+  if (policy.helpWord && asksForHelp(task.message)) return { task, effects: [{ type: "write_help" }] };
   const refusal = findRefusal(task.message);
   if (refusal !== undefined) return turnAway(task, refusal);
   const directed = chooseDestination(task, policy);
   if (directed === undefined) return turnAway(task, failedOutcome({ reason: "agent_not_found", lost: false }));
   const untilMs = nowMs + maxAgeMs + destinationOf(directed, policy).deadlineMs;
   return { task: directed, effects: [{ type: "charge", untilMs }] };
+}
+
+/** The answer is no task: it has no destination, and is not counted in the quotas. */
+export function onHelpWritten(task: Task, { text }: EventOf<"help_written">): Transition {
+  return setOutcome(task, { type: "help", text });
 }
 
 export function onCharged(task: Task, { over }: EventOf<"charged">, policy: Policy): Transition {
@@ -171,21 +177,31 @@ export function ignore(task: Task): Transition {
   return { task: advance(endCleanup(task), { state: "done" }), effects: [] };
 }
 
-/** A longer text is not checked, because normalizing takes time quadratic in the number of combining marks. */
-const maxCancelWordLength = 60;
-
 /**
  * True if the message consists of the word that cancels the thread's tasks, in any case and width, with or without emphasis or a final
  * punctuation mark.
  */
 export function isCancelWord(text: string): boolean {
+  return /^(cancel|キャンセル|取り?消し?|中止)(\.{1,3}|[!。])?$/i.test(toPlainWord(text));
+}
+
+/** True if the message speaks to the bot and consists of the word for help. A reply without a mention may be for a person. */
+function asksForHelp({ text, files = [], unaddressed, botIds }: Task["message"]): boolean {
+  if (unaddressed || botIds !== undefined || files.length > 0) return false;
+  return /^(help|ヘルプ|使い方)[.!?。]?$/i.test(toPlainWord(text));
+}
+
+/** A longer text is not normalized, because that takes time quadratic in the number of combining marks. */
+const maxWordLength = 60;
+
+/** The text without emphasis, in one width. Returns "" for a text that is too long to be a word. */
+function toPlainWord(text: string): string {
   const written = text.trim();
-  if (written.length > maxCancelWordLength) return false;
-  const plain = written
+  if (written.length > maxWordLength) return "";
+  return written
     .normalize("NFKC")
     .replace(/[*_~`]/g, "")
     .trim();
-  return /^(cancel|キャンセル|取り?消し?|中止)(\.{1,3}|[!。])?$/i.test(plain);
 }
 
 /** The limit of tries to read the thread's history and the message's files: about 15 seconds. */

@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { Config } from "../../shared/config/schema.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
 import { truncate } from "../../shared/untrusted-input.ts";
-import { hasFailedDelivery, type Task, type TaskOutcome, tokensSchema } from "../task/task.ts";
+import { hasFailedDelivery, personKeyOf, type Task, type TaskOutcome, tokensSchema } from "../task/task.ts";
 
 const dayMs = 24 * 3600_000;
 /** Applies to each text separately. A DynamoDB item holds at most 400 KB, and a listing reads many items. */
@@ -64,9 +64,9 @@ export function formatDay(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** The key of a person in the index `principal`. */
-export function formatPersonKey({ team, user }: { team: string; user: string }): string {
-  return `${team}/${user}`;
+/** The key of a person's entries in the index `principal`. It differs from the key of the person's tasks. */
+export function formatHistoryKey(person: { team: string; user: string }): string {
+  return `history/${personKeyOf(person)}`;
 }
 
 export type UsageHistory = {
@@ -120,7 +120,7 @@ export function createHistoryEntry(options: {
     id: createHistoryId(id),
     revision: 1,
     state: createHistoryState(formatDay(nowMs)),
-    principal: formatPersonKey(message),
+    principal: formatHistoryKey(message),
     listedAtMs: nowMs,
     expiresAtMs: nowMs + retentionDays * dayMs,
     requestId: id,
@@ -168,6 +168,7 @@ function toOutcomeEnd(outcome: TaskOutcome): HistoryEnd | undefined {
     case "not_yours":
       return { outcome: "refused", reason: "not_yours" };
     case "canceling":
+    case "help":
       return undefined;
     case "refused":
     case "too_old":

@@ -9,6 +9,7 @@ import type { Gate } from "../gate/gate.ts";
 import { type MessageContent, type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { readUserText } from "../slack/api/user-text.ts";
 import { answerPart, placeholderPart } from "../slack/messages/blocks.ts";
+import { helpText } from "../slack/messages/help.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import { createThreadHistory } from "../slack/messages/thread-history.ts";
 import type { Act, Context, TaskEvent } from "../task/events.ts";
@@ -19,6 +20,7 @@ import { createCallRunner, type ExecutionCall } from "./calls.ts";
 import { causeKindOf, isDataFailure, pureStep } from "./data-failures.ts";
 import { cleanUpThread, deliver, hasLeftovers, openThread } from "./deliver.ts";
 import { type Indicators, markAsking, markReceived, markWorking, renewStatus, settleSession } from "./indicators.ts";
+import type { ReadOverview } from "./overview.ts";
 import { isSlackError, messagesFromTask, ownPostsOrKnown } from "./own-posts.ts";
 import type { Notify } from "./questions.ts";
 import { askQuestion, type Questions, showQuestion } from "./questions.ts";
@@ -37,6 +39,7 @@ export type ActOptions = {
   /** By request id. */
   taskOf: (requestId: string) => Promise<Task | undefined>;
   questions: Questions;
+  readOverview: ReadOverview;
   indicators: Indicators;
   /** True if a partial answer is shown in a native Slack stream. */
   streaming: boolean;
@@ -47,7 +50,7 @@ export type ActOptions = {
 
 export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct {
   const { slack, gate, notify, files, text, threads, usageHistory, taskOf } = options;
-  const { questions, indicators, streaming, destinations, newId } = options;
+  const { questions, readOverview, indicators, streaming, destinations, newId } = options;
   const calls = createCallRunner({ destinations, newId, now });
 
   async function perform({ act, task, signal, join }: ActRequest): Promise<TaskEvent> {
@@ -83,6 +86,11 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
         return { type: "thread_left" };
       case "cancel_thread":
         return { type: "thread_canceled", ...(await cancelThread({ task, signal })) };
+      case "write_help": {
+        const person = { installation: installationOf(task), user: task.message.user, requestId: task.id, signal };
+        const [overview, locale] = await Promise.all([readOverview(person), gate.localeOf(person)]);
+        return { type: "help_written", text: helpText({ overview, locale }) };
+      }
       case "read_message":
         return { type: "message_read", nowMs: now(), text: await readMessageText(request) };
       case "announce":

@@ -53,7 +53,7 @@ async function handleDeadLetter(options: ActlessOptions, { message, signal, keep
   const { queue, now = Date.now } = options;
   // A queued task also checks its thread by itself.
   if (message.type === "thread_free") return;
-  if (message.type === "conversation_opened") return;
+  if (message.type === "conversation_opened" || message.type === "home_opened") return;
   // The person sees that the click had no effect, and may click again.
   if (isInteraction(message)) return keep();
   if (message.type === "redrive" || message.type === "cancel") return retryRequest(options, { message, keep });

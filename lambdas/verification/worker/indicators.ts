@@ -66,7 +66,8 @@ async function markOutcome(request: Request): Promise<void> {
 
 /** No task of the thread is under way any more. A worker may have died after it began the session and before it recorded anything. */
 export async function settleSession(request: Request): Promise<void> {
-  const isNeverBegun = request.task.outcome?.type === "refused" || request.task.outcome?.type === "limited";
+  const { outcome } = request.task;
+  const isNeverBegun = outcome !== undefined && ["refused", "limited", "help"].includes(outcome.type);
   if (!isNeverBegun) await setSession(request, { status: "active" });
 }
 

@@ -1,4 +1,4 @@
-/** Handles what people do in Slack other than to write: click a button, open a conversation, and press Slack's stop button. */
+/** Handles what people do in Slack other than to write: click a button, open a conversation or the App Home, and press Slack's stop button. */
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
@@ -8,6 +8,8 @@ import type { ButtonClickRefusal } from "../slack/messages/question.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import type { ButtonClick, ConversationOpened, Installation, Interaction, SessionStopped } from "../task/messages.ts";
 import { installationOf, queueGroupOf, type Task, threadRefOf } from "../task/task.ts";
+import type { Indicators } from "./indicators.ts";
+import type { PublishHome } from "./overview.ts";
 import { heldDelayMs, type Notify, type Questions } from "./questions.ts";
 import type { Threads } from "./threads.ts";
 
@@ -22,8 +24,10 @@ type Options = {
   notify: Notify;
   slack: SlackApi;
   text: TaskText;
+  publishHome: PublishHome;
   /** Suggested in a newly opened conversation. */
   prompts: readonly { title: string; message: string }[];
+  indicators: Pick<Indicators, "sessions">;
   log: Log;
   now: () => number;
 };
@@ -38,6 +42,10 @@ export function createHandleInteraction(options: Options): HandleInteraction {
         return handleButtonClick({ buttonClick: interaction, signal });
       case "conversation_opened":
         return suggestPrompts(options, { opened: interaction, signal });
+      case "home_opened": {
+        const { team, enterprise, user, requestId } = interaction;
+        return options.publishHome({ installation: { team, enterprise }, user, requestId, signal });
+      }
       case "session_stopped":
         return handleSessionStopped({ stopped: interaction, signal });
     }
@@ -99,14 +107,24 @@ function createHandleButtonClick(options: Options) {
   return async ({ buttonClick, signal }: { buttonClick: ButtonClick; signal: AbortSignal }): Promise<void> => {
     const fields = { request_id: buttonClick.requestId, operation: buttonClick.button.type, user: buttonClick.user };
     const task = await store.get({ id: buttonClick.requestId });
-    // A button in another channel than the task's posts was not posted by Sekisho.
-    if (task === undefined || threadRefOf(task).channel !== buttonClick.channel)
-      return log.warn("button_click_without_task", fields);
+    if (task === undefined || !isShownTo(task, buttonClick)) return log.warn("button_click_without_task", fields);
     const clicked = { buttonClick, task, signal };
     const refusal = buttonClick.button.type === "cancel" ? await cancel(clicked) : await answer(clicked);
     log.info("button_clicked", { ...fields, trace_id: readTraceId(task.trace), reason: refusal?.type });
-    if (refusal !== undefined) await notifyRefusal(options, { task, user: buttonClick.user, refusal, signal });
+    if (buttonClick.channel === undefined) {
+      const { team, enterprise, user, requestId } = buttonClick;
+      const canceling = refusal === undefined ? requestId : undefined;
+      await options.publishHome({ installation: { team, enterprise }, user, requestId, canceling, signal });
+    } else if (refusal !== undefined) {
+      await notifyRefusal(options, { task, user: buttonClick.user, refusal, signal });
+    }
   };
+}
+
+/** A button in another channel than the task's posts was not posted by Sekisho. The App Home shows people their own tasks only. */
+function isShownTo(task: Task, { channel, user, team }: ButtonClick): boolean {
+  if (channel !== undefined) return threadRefOf(task).channel === channel;
+  return task.message.user === user && task.message.team === team;
 }
 
 /** Slack does not say with a click whether the channel is shared, so the task's message decides that. */
@@ -119,11 +137,12 @@ type Clicked = { buttonClick: ButtonClick; task: Task; signal: AbortSignal };
 
 /** Suggests the configured prompts in a newly opened conversation. Best effort. */
 async function suggestPrompts(
-  { slack, prompts }: Options,
+  { slack, prompts, indicators }: Options,
   { opened, signal }: { opened: ConversationOpened; signal: AbortSignal },
 ): Promise<void> {
   const { team, enterprise, channel, threadTs, requestId } = opened;
-  if (prompts.length === 0) return;
+  // In the older assistant panel, prompts belong to a thread.
+  if (prompts.length === 0 || (threadTs === undefined && !indicators.sessions)) return;
   const request = { installation: { team, enterprise }, channel, threadTs, prompts, requestId, signal };
   await slack.suggestPrompts(request).catch(() => {});
 }

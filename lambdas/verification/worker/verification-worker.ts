@@ -23,6 +23,7 @@ import { createNotify, createRunAct } from "./acts.ts";
 import { createSafeText } from "./data-failures.ts";
 import { createHandleInteraction } from "./interactions.ts";
 import { createNoticeLateChange } from "./late-changes.ts";
+import { createPublishHome, createReadOverview } from "./overview.ts";
 import { createQuestions } from "./questions.ts";
 import type { Observation } from "./run-step.ts";
 import type { QueueSystem } from "./step-span.ts";
@@ -95,8 +96,10 @@ export function createVerificationWorker(options: {
   const threads = createThreads({ store: engine.threadStore, taskOf, queue, now });
   const notify = createNotify({ gate });
   const shared = { gate, notify, slack, text, indicators, threads, taskOf, newId, now };
+  const readOverview = createReadOverview({ config, contact, store, gate, text });
+  const publishHome = createPublishHome({ readOverview, gate, slack, log, now });
   const questions = createQuestions({ ...shared, store, queue });
-  const runAct = createRunAct({ ...shared, files, usageHistory, questions, streaming, destinations });
+  const runAct = createRunAct({ ...shared, files, usageHistory, questions, readOverview, streaming, destinations });
   return createWorker({
     store,
     queue,
@@ -105,7 +108,7 @@ export function createVerificationWorker(options: {
     isKnownThread: threads.isKnown,
     isIgnored: gate.isIgnored,
     noticeLateChange: createNoticeLateChange({ store, slack, text }),
-    handleInteraction: createHandleInteraction({ ...shared, store, queue, questions, prompts, log }),
+    handleInteraction: createHandleInteraction({ ...shared, store, queue, questions, publishHome, prompts, log }),
     leaseMs: config.limits.leaseMs,
     zoneSecret: createZoneSecret({ store: engine.secretStore, newSecret }),
     log,

@@ -21,7 +21,7 @@ export function tablePermission(table: Table, { creates = true } = {}): PolicySt
   });
 }
 
-/** Allows listing the task ids of one caller. Each task is then read by its id. */
+/** Allows listing the task ids of one caller or one person. Each task is then read by its id. */
 export function taskListPermission(table: Table): PolicyStatement {
   const resources = [`${table.tableArn}/index/${taskTable.principals.indexName}`];
   return new PolicyStatement({ actions: ["dynamodb:Query"], resources });

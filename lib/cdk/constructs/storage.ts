@@ -26,7 +26,7 @@ export function createZoneKey(scope: Construct, id: string, { production }: { pr
 }
 
 /**
- * `hasPrincipals` adds the index by which the zone lists the tasks of a caller. Every change of an indexed attribute costs a
+ * `hasPrincipals` adds the index by which the zone lists the tasks of a caller or of a person. Every change of an indexed attribute costs a
  * write, so no index has one that changes with each step of a task.
  */
 export function createTaskTable(

@@ -1,8 +1,8 @@
 /** Finds all records of one person in the Verification zone's store. */
 import { uuidPattern } from "../../../contracts/envelope.ts";
 import type { TaskStore } from "../../../lambdas/shared/engine/ports.ts";
-import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
-import { formatPersonKey, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
+import { personKeyOf, type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
+import { formatHistoryKey, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
 import { listItems } from "../zone/list-items.ts";
 import type { Person, StoredRecord } from "./person.ts";
 
@@ -31,13 +31,13 @@ type PersonSearch = {
   signal: AbortSignal;
 };
 
-/** Reads every task of the store, because no index leads from a person to open tasks. */
+/** Reads every task of the store, because no index leads from a person to finished tasks. */
 export async function findPerson({ store, person, nowMs, signal }: PersonSearch): Promise<PersonRecords> {
   const tasks = new Map<string, FoundTask>();
   const answered = new Map<string, PersonRecords["answered"][number]>();
   const otherTeams = new Set<string>();
   const unreadable = new Set<string>();
-  const principal = formatPersonKey(person);
+  const principal = personKeyOf(person);
   // In the order in which tasks pass the states, so that a task that moves during the search is not missed.
   for (const key of taskSchema.shape.state.options) {
     for await (const record of listItems({ store, index: "state", key, signal })) {
@@ -54,7 +54,7 @@ export async function findPerson({ store, person, nowMs, signal }: PersonSearch)
     }
   }
   const history: PersonRecords["history"] = [];
-  for await (const record of listItems({ store, index: "principal", key: principal, signal })) {
+  for await (const record of listItems({ store, index: "principal", key: formatHistoryKey(person), signal })) {
     const { id, revision, requestId, listedAtMs } = parseHistoryEntry(record);
     history.push({ id, revision, requestId, endedAtMs: listedAtMs });
   }

@@ -16,6 +16,7 @@ import { countRules } from "../allow/rule-zone.ts";
 import { listNonSlackSecrets } from "../config-needs.ts";
 import { checkFromHere } from "../destinations/check.ts";
 import { openLocalZone } from "../zone/local-zone.ts";
+import { blocksCheck } from "./blocks-check.ts";
 import { type Check, CheckEnded, type CheckGroup, type Finding, failed, failedAs, ok, once, skipped } from "./check.ts";
 import { clockCheck, destinationClocks } from "./clock.ts";
 import { queueCheck, storeCheck } from "./engine-file.ts";
@@ -94,6 +95,7 @@ export function createLocalGroups({ config, environment, location, closes, signa
               identity,
               manifestCommand: `npx sekisho manifest${hasSecret(slack.appToken) ? " --socket" : ""}`,
             }),
+            blocksCheck({ config, identity, readSecret }),
             appTokenCheck(config, readSecret),
             entry,
             signingSecret,

@@ -27,7 +27,7 @@ export function toTaskView({ task, nowMs }: { task: Task; nowMs: number }) {
     next: describeNextStep({ task, nowMs }),
     outcome: outcome && viewOutcome(outcome),
     outcomeText: describeOutcome(task),
-    ...pick(task, "thread", "principal"),
+    ...pick(task, "thread", "principal", "listedAtMs"),
     message: {
       ...pick(message, "appId", "team", "channel", "user", "ts", "threadTs", "direct", "command"),
       textLength: message.text.length,
@@ -58,6 +58,7 @@ export function toTaskView({ task, nowMs }: { task: Task; nowMs: number }) {
 function viewOutcome(outcome: NonNullable<Task["outcome"]>) {
   if (outcome.type === "file_refused") return pick(outcome, "type", "why", "most");
   if (outcome.type === "failed") return pick(outcome, "type", "reason", "lost", "insteadOfAnswer");
+  if (outcome.type === "help") return pick(outcome, "type");
   if (outcome.type !== "answer") return outcome;
   const { type, text, artifacts = [], uploads = [] } = outcome;
   return { type, textLength: text.length, artifacts: artifacts.length, uploads: uploads.length };

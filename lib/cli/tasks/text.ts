@@ -70,6 +70,7 @@ const outcomeTexts: { [Type in Outcome["type"]]: (outcome: Extract<Outcome, { ty
   file_refused: ({ why }) => `not executed: ${fileTexts[why]}`,
   unanswered: () => "canceled: nobody answered the agent's question",
   not_yours: () => "refused: the thread waits for someone else's reply",
+  help: () => "request for help",
   canceling: ({ count }) => `request to cancel ${count} ${count === 1 ? "task" : "tasks"}`,
 };
 

@@ -39,6 +39,7 @@ const names: Record<EventName | "asked", string> = {
   thread_full: "queue of the thread is full",
   thread_left: "left the queue of the thread",
   thread_canceled: "tasks of the thread canceled",
+  help_written: "help written",
   message_read: "message read again",
   message_edited: "message edited before it was sent",
   message_deleted: "message deleted before it was sent",

@@ -1,5 +1,6 @@
 /** A summary of the usage history: tasks by destination and outcome, tokens, and the people with the most tasks. */
-import { formatPersonKey, type HistoryEntry, usageOutcomes } from "../../../lambdas/verification/usage/entry.ts";
+import { personKeyOf } from "../../../lambdas/verification/task/task.ts";
+import { type HistoryEntry, usageOutcomes } from "../../../lambdas/verification/usage/entry.ts";
 import { formatTable } from "../table.ts";
 
 type Sum = { tasks: number; input: number; output: number; total: number; outcomes: Map<string, number> };
@@ -22,7 +23,7 @@ export function createSummary({ days, where }: { days: readonly string[]; where:
       const { destination = noDestination, outcome, reason } = entry;
       count(all, outcome);
       addTo(byDestination, destination, entry);
-      addTo(byPerson, formatPersonKey(entry), entry);
+      addTo(byPerson, personKeyOf(entry), entry);
       if (reason !== undefined) count(reasons, `${outcome}: ${reason}`);
     },
     lines() {

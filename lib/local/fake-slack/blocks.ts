@@ -7,6 +7,13 @@ const maxBlocks = 50;
 /** All markdown blocks of a message together. */
 const maxMarkdownLength = 12_000;
 
+/**
+ * Undocumented: Slack refuses a message whose blocks hold more text than this together. Each block counts as well
+ * (https://github.com/slackapi/bolt-js/issues/2509).
+ */
+const maxMessageLength = 13_297;
+const lengthOfBlock = 125;
+
 const name = z.string().min(1).max(255).optional();
 const textUpTo = (max: number) => z.string().min(1).max(max);
 const plainText = (max: number) =>
@@ -68,6 +75,24 @@ const blockSchema = z.discriminatedUnion("type", [
 
 const blocksSchema = z.array(blockSchema).max(maxBlocks);
 
+/** https://docs.slack.dev/reference/views/home-tab-views. Markdown, plans and task cards are for messages. */
+const homeViewSchema = z.strictObject({
+  type: z.literal("home"),
+  blocks: z
+    .array(blockSchema.refine(({ type }) => !["markdown", "plan", "task_card", "table"].includes(type)))
+    .max(100),
+  private_metadata: z.string().max(3000).optional(),
+  callback_id: z.string().max(255).optional(),
+  external_id: z.string().max(255).optional(),
+});
+
+export function parseHomeView(json: unknown): { blocks: readonly FakeSlackBlock[] } | { problem: string } {
+  const { data, error } = homeViewSchema.safeParse(json);
+  if (data !== undefined) return { blocks: data.blocks };
+  const [issue] = error.issues;
+  return { problem: `[ERROR] ${issue?.message} [json-pointer:/view/${issue?.path.join("/")}]` };
+}
+
 type GivenBlocks = { json: unknown; refusesMarkdown: boolean };
 
 /** The blocks, or a sentence that says what is wrong with them. */
@@ -89,6 +114,19 @@ export function parseBlocks({
   if (markdown.join("").length > maxMarkdownLength)
     return { problem: "[ERROR] markdown blocks: more than 12000 characters" };
   return { blocks };
+}
+
+/** True if the blocks together are too long for a message, although each of them is within its limits. */
+export function isTooLong(blocks: readonly FakeSlackBlock[]): boolean {
+  return sumOfTexts(blocks) + lengthOfBlock * blocks.length > maxMessageLength;
+}
+
+function sumOfTexts(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const lengths = Object.entries(value).map(([name, member]) =>
+    (name === "text" || name === "title") && typeof member === "string" ? member.length : sumOfTexts(member),
+  );
+  return lengths.reduce((sum, length) => sum + length, 0);
 }
 
 /** All buttons of a message, each with its block. */

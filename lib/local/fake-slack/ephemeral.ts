@@ -1,4 +1,6 @@
-/** Parts of the conversation beside its messages: ephemeral messages, the bot's status, suggested prompts, and sessions of agents. */
+/** Parts of the conversation beside its messages: ephemeral messages, the bot's status, suggested prompts, sessions of agents, and the App Home. */
+
+import type { FakeSlackBlock } from "./blocks.ts";
 
 /** Only `user` sees it, and it is in no history. */
 export type EphemeralMessage = {
@@ -22,7 +24,10 @@ export type FakeSlackSession = {
   title: string;
 };
 
+type Home = { user: string; blocks: readonly FakeSlackBlock[] };
+
 export type EphemeralChange =
+  | ({ type: "home" } & Home)
   | ({ type: "ephemeral" } & EphemeralMessage)
   | ({ type: "status" } & Status)
   | ({ type: "prompts" } & Prompts)
@@ -33,6 +38,7 @@ const maxEphemeralMessages = 300;
 
 /** `notify` is called with each change. */
 export function createEphemeralState(notify: (change: EphemeralChange) => void) {
+  const homes = new Map<string, readonly FakeSlackBlock[]>();
   let ephemeralMessages: readonly EphemeralMessage[] = [];
   const statuses = new Map<string, Status>();
   const prompts = new Map<string, Prompts>();
@@ -61,6 +67,12 @@ export function createEphemeralState(notify: (change: EphemeralChange) => void) 
       sessions.set(keyOf(session), session);
       notify({ type: "session", ...session });
     },
+    publishHome({ user, blocks }: Home): void {
+      homes.set(user, blocks);
+      notify({ type: "home", user, blocks });
+    },
+    /** What a person sees on the App Home. */
+    home: (user: string) => homes.get(user),
     session: (thread: { channel: string; threadTs: string }) => sessions.get(keyOf(thread)),
     ephemeralMessages: () => ephemeralMessages,
     statuses: () => [...statuses.values()],

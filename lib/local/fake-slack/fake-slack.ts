@@ -46,6 +46,7 @@ export async function startFakeSlack({ signingSecret, retryDelaysMs, log = silen
     statuses: ephemeral.statuses,
     prompts: ephemeral.prompts,
     sessions: ephemeral.sessions,
+    home: ephemeral.home,
     file: files.find,
     /** Another app posts. */
     postAsOtherBot: (post: { channel: string; threadTs?: string; text: string }) =>

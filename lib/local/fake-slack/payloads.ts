@@ -10,6 +10,7 @@ import {
   type FakeSlackChannel,
   findFakeChannel,
   findFakePerson,
+  findFakeTeam,
   findTeamOfChannel,
   organization,
   workspace,
@@ -181,6 +182,30 @@ export function createClickForm(click: Interaction & Click & { filesUrl: string 
     message: toSlackMessage({ message, filesUrl: click.filesUrl }),
     state: { values: {} },
     response_url: "https://hooks.slack.invalid/actions/fake-slack",
+    actions: [{ ...click.button, block_id: click.blockId, action_ts: click.actionTs }],
+  };
+  return { payload: JSON.stringify(payload) };
+}
+
+/** A click on a button of the App Home, which is in no channel. */
+export function createHomeClickForm(click: Pick<Interaction, "user" | "triggerId"> & Omit<Click, "message">): {
+  payload: string;
+} {
+  const { user } = click;
+  const id = findFakePerson(user)?.team ?? workspace.team;
+  const domain = findFakeTeam(id)?.domain;
+  const name = userName(user);
+  const payload = {
+    type: "block_actions",
+    user: { id: user, username: name, name, team_id: id },
+    api_app_id: workspace.app,
+    token,
+    container: { type: "view", view_id: `V${user}` },
+    trigger_id: click.triggerId,
+    team: { id, domain },
+    enterprise: null,
+    is_enterprise_install: false,
+    view: { id: `V${user}`, team_id: id, type: "home", callback_id: "", private_metadata: "", hash: click.actionTs },
     actions: [{ ...click.button, block_id: click.blockId, action_ts: click.actionTs }],
   };
   return { payload: JSON.stringify(payload) };

@@ -12,6 +12,7 @@ import {
   createClickForm,
   createCommandForm,
   createEventPayload,
+  createHomeClickForm,
   createHomeOpenedPayload,
   createStoppedPayload,
 } from "./payloads.ts";
@@ -196,6 +197,15 @@ export function createPersons({ state, signingSecret, retryDelaysMs, signal }: P
       const { id: channel } = findDirectChannel(user);
       const payload = createHomeOpenedPayload({ channel, ts: messages.newTs(), user, tab });
       return { channel, delivered: deliver(eventsUrl, payload) };
+    },
+    /** Clicks a button of the App Home, by its label and its position among those. Throws if there is none. */
+    clickHomeButton(request: { eventsUrl: string; label: string; index?: number; user?: string }) {
+      const { eventsUrl, label, index = 0, user = workspace.person } = request;
+      const buttons = listButtons(state.ephemeral.home(user) ?? []);
+      const found = buttons.filter(({ button }) => button.text.text === label)[index];
+      if (found === undefined) throw new Error("The App Home of the fake Slack has no such button.");
+      const form = createHomeClickForm({ user, ...found, triggerId: newTriggerId(), actionTs: messages.newTs() });
+      return { delivered: sendForm({ ...signed, url: eventsUrl, form }) };
     },
     /** Presses Slack's stop button, which ends the open streams of the thread. Throws if Slack shows no such button. */
     stopSession(request: { eventsUrl: string; channel: string; threadTs: string; user?: string }) {

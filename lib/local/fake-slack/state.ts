@@ -19,6 +19,8 @@ export type Rules = {
   completesUploadTwice: "refuse" | "share";
   /** Refuses calls beyond the rate limits of the table of methods. */
   limitsRates: boolean;
+  /** The app's manifest has switched the Home tab on. */
+  hasHomeTab: boolean;
   /** The scopes of every token, which each response then names. Undefined: every scope, and no response says so. */
   scopes?: readonly string[] | undefined;
   /** The app's credentials for its installation by OAuth. */
@@ -31,6 +33,7 @@ const defaultRules: Rules = {
   refusesMarkdown: false,
   completesUploadTwice: "refuse",
   limitsRates: false,
+  hasHomeTab: true,
 };
 
 export type FakeSlackState = ReturnType<typeof createState>;

@@ -1,6 +1,7 @@
 /** Answers Web API calls: token, encoding, scopes and arguments are checked by the table of methods, then the method runs. */
 
 import { readJson } from "../read-json.ts";
+import { argumentTypes, findArgumentError } from "./methods/argument-names.ts";
 import { type ArgumentName, argumentChecks, type MethodContext } from "./methods/arguments.ts";
 import { assistantMethods } from "./methods/assistant.ts";
 import { chatMethods } from "./methods/chat.ts";
@@ -9,6 +10,7 @@ import { fileMethods } from "./methods/files.ts";
 import { oauthMethods } from "./methods/oauth.ts";
 import { callsPerMinute, type Methods, methodRows, type SlackMethod } from "./methods/table.ts";
 import { userMethods } from "./methods/users.ts";
+import { viewMethods } from "./methods/views.ts";
 import { findBotUser, hasAccessToTeam, type MethodArgs, type MethodReply } from "./reply.ts";
 import type { FakeSlackState } from "./state.ts";
 
@@ -21,9 +23,10 @@ const methods: Methods<string> = {
   ...fileMethods,
   ...oauthMethods,
   ...userMethods,
+  ...viewMethods,
 };
 
-const jsonArgs = ["blocks", "metadata", "files", "prompts", "chunks"];
+const jsonArgs = argumentTypes.json.split(" ");
 
 /** `args` are missing if the call was refused before they were read. */
 export function answerCall(
@@ -45,7 +48,12 @@ export function answerCall(
   const needed = splitNames(row.scopes);
   const hasScope = needed.length === 0 || (rules.scopes?.some((scope) => needed.includes(scope)) ?? true);
   if (!isGranted) return { ...refuse("team_access_not_granted"), args };
-  if (!hasScope) return { ...refuse("missing_scope"), args };
+  if (!hasScope) {
+    const provided = rules.scopes?.join(",") ?? "";
+    return { reply: { ok: false, error: "missing_scope", needed: needed.join(","), provided }, args };
+  }
+  const refused = findArgumentError(name, args);
+  if (refused !== undefined) return { reply: { ok: false, ...refused }, args };
 
   const call: MethodContext = { args, caller, bot: findBotUser(caller), state };
   for (const argument of splitNames(row.args)) {
@@ -57,7 +65,7 @@ export function answerCall(
   // The row's arguments are in `call` now, as the method's type wants them.
   const method = methods[name as SlackMethod] as (call: MethodContext) => { error?: string; [field: string]: unknown };
   const { error, ...fields } = method(call);
-  return { reply: error === undefined ? { ok: true, ...fields } : { ok: false, error }, args };
+  return { reply: error === undefined ? { ok: true, ...fields } : { ok: false, error, ...fields }, args };
 }
 
 function splitNames(names = ""): string[] {

@@ -26,7 +26,10 @@ export const secrets = {
 /** The scopes that the default configuration needs. */
 const allScopes = botScopes(parseConfig({ json: {} }));
 
+type Validate = (sample: { kind: "blocks" | "view" }) => object;
+
 export async function startSlack() {
+  let validate: Validate | undefined;
   const scopes = [...allScopes];
   const fakeSlack: FakeSlack = await startFakeSlack({
     signingSecret: secrets.SLACK_SIGNING_SECRET,
@@ -40,6 +43,10 @@ export async function startSlack() {
     /** Answers as a web page instead of as Slack. */
     isPage: false,
     inject: fakeSlack.inject,
+    /** Answers `blocks.validate` in place of the fake Slack. */
+    validates(answer: Validate | undefined): void {
+      validate = answer;
+    },
     calls: [] as string[],
     grant: (...names: string[]) => void scopes.splice(0, scopes.length, ...names),
     allScopes,
@@ -58,6 +65,10 @@ export async function startSlack() {
       const isRight = authorization === `Bearer ${secrets.SLACK_APP_TOKEN}`;
       const url = "wss://127.0.0.1:1/link/?ticket=a-ticket-that-is-as-good-as-a-token";
       return json(isRight ? { ok: true, url } : { ok: false, error: "invalid_auth" }, { headers: { date } });
+    }
+    if (validate !== undefined && target.endsWith("/blocks.validate")) {
+      const isView = new URLSearchParams(Buffer.from(body).toString()).has("view");
+      return json(validate({ kind: isView ? "view" : "blocks" }), { headers: { date } });
     }
     const type = request.headers.get("content-type") ?? "";
     const headers = { authorization, "content-type": type };

@@ -40,6 +40,7 @@ beforeEach(() => {
   slack.grant(...slack.allScopes);
   slack.aheadMs = 0;
   slack.isPage = false;
+  slack.validates(undefined);
   slack.calls.length = 0;
 });
 
@@ -85,6 +86,7 @@ describe("sekisho doctor where Slack and a destination are configured", () => {
     expect(told(found, "signing secret")).toContain(
       "accepts a request that is signed with SLACK_SIGNING_SECRET, unless it is old",
     );
+    expect(told(found, "blocks of messages")).toMatch(/^ok: Slack takes all 11 kinds of messages and views\.$/);
     expect(told(found, "far")).toMatch(/^ok: A peer 7 \(\d+ ms\)$/);
     expect(told(found, "clock")).toMatch(/^ok: At most \d s from Slack/);
     expect(machine.printed()).not.toContain("as-good-as-a-token");
@@ -149,6 +151,31 @@ describe("sekisho doctor explains about Slack", () => {
       /^failed: Missing: commands, files:write, im:write\. → .*npx sekisho manifest.*reinstall the app/,
     );
     expect(found.code).toBe(1);
+  });
+
+  it("blocks that Slack refuses, and where, as Slack says it", async () => {
+    configured();
+    slack.validates(({ kind }) =>
+      kind === "view"
+        ? { ok: false, error: "invalid_view", errors: [{ pointer: "/blocks/0/text", code: "failed_constraint" }] }
+        : { ok: true },
+    );
+    const found = await machine.doctor(withSlack);
+    expect(told(found, "blocks of messages")).toMatch(
+      /^failed: Slack refuses: the App Home \(invalid_view at \/blocks\/0\/text: failed_constraint\)\. → Please report it/,
+    );
+    expect(found.code).toBe(1);
+  });
+
+  it.each([
+    ["the method is unknown", { error: "unknown_method" }, /^skipped: .*not checked\.$/],
+    ["it asks for fewer calls", { error: "ratelimited" }, /^warning: .*0 of \d+ samples.* → Try again in a minute/],
+  ])("nothing of blocks where %s", async (_what, answer, words) => {
+    configured();
+    slack.validates(() => ({ ok: false, ...answer }));
+    const found = await machine.doctor(withSlack);
+    expect(told(found, "blocks of messages")).toMatch(words);
+    expect(found.code).toBe(0);
   });
 
   it.each([

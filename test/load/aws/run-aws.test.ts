@@ -34,7 +34,7 @@ describe("the aws engine with ten times as many tasks that wait", () => {
       many.hotKeys
         .filter((key) => key.place === place && key.direction === "writes" && !key.family.startsWith("usage"))
         .reduce((sum, { familyUnits }) => sum + familyUnits / many.tasks, 0);
-    const { recordKb, transactionKb, indexWrites } = assumptions;
+    const { recordKb, transactionKb, indexWrites, personIndexWrites } = assumptions;
     const { sync } = readMeasuredCalls().kinds.external;
     const writes = (sync["dynamodb:PutItem"] ?? 0) + (sync["dynamodb:UpdateItem"] ?? 0);
     // Every tenth poll stores the record.
@@ -42,6 +42,7 @@ describe("the aws engine with ten times as many tasks that wait", () => {
     expect(units("table")).toBeGreaterThan(0.7 * estimated);
     expect(units("table")).toBeLessThanOrEqual(estimated);
     expect(units("by-shard")).toBeCloseTo(indexWrites.value, 1);
+    expect(units("by-principal")).toBeCloseTo(personIndexWrites.value, 1);
   });
 
   it("has no partition key whose share stays and which takes less than 10,000 tasks a second", () => {

@@ -91,7 +91,7 @@ export async function runAwsLoad(options: AwsLoadOptions): Promise<AwsLoadReport
   const failures: string[] = [];
 
   const capacity = openCapacity();
-  const dynamo = openCountingDynamoDb({ onUse: capacity.use });
+  const dynamo = openCountingDynamoDb({ hasPrincipals: true, onUse: capacity.use });
   const sqs = openVirtualSqs({ now, onSend: () => count("sqs:SendMessage") });
   let posts = 0;
   const slack = openLoadSlack({

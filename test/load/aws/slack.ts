@@ -65,6 +65,7 @@ export function openLoadSlack({
     posts: unexpected,
     postEphemeral: unexpected,
     openDirect: unexpected,
+    publishHome: unexpected,
     groupMembers: unexpected,
     startStream: unexpected,
     appendStream: unexpected,

@@ -109,6 +109,17 @@ export async function sendBurst(world: World): Promise<{ answers: number[]; dead
   };
 }
 
+/** A person opens the App Home while a task is under way, and cancels it there. */
+export async function cancelAtHome(world: World): Promise<void> {
+  const { fakeSlack, eventsUrl } = world;
+  const { message, requestId } = world.ask({ text: "slow 60s, until somebody cancels it" });
+  await world.until("accepted task", () => logged(world, { request_id: requestId, state: "waiting" }).at(0));
+  await fakeSlack.openHome({ eventsUrl, tab: "home" }).delivered;
+  await world.until("button on the App Home", () => listButtons(fakeSlack.home(workspace.person) ?? []).at(0));
+  await fakeSlack.clickHomeButton({ eventsUrl, label: "Cancel" }).delivered;
+  await answer(world, message, /canceled/i);
+}
+
 /**
  * A slash command, a question that a button answers, and a reply in the thread of both. Resolves to the request ids of the command
  * and the reply, and to the thread, when both have their answers.

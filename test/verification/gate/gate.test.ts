@@ -452,3 +452,63 @@ describe("the message itself", () => {
     });
   });
 });
+
+describe("what a person may do in a workspace", () => {
+  const person = { installation: { team: message.team }, user: message.user, channels: [], requestId, signal };
+  const accessBy = (allowlist: AllowlistRule[], slack: object = {}) =>
+    setUp({ allowlist, slack: { locale: "en", ...slack } }).gate.accessOf(person);
+
+  it.each<[string, AllowlistRule, boolean]>([
+    ["their workspace", { team: "T1" }, true],
+    ["another workspace", { team: "T2" }, false],
+    ["a channel, in which they may ask", { channel: "C9" }, true],
+    ["themselves in a channel", { user: "U1", channel: "C9" }, true],
+    ["somebody else", { user: "U2" }, false],
+    ["another bot", { bot: "B1" }, false],
+    ["a group without them", { group: "SOTHERS" }, false],
+    ["their group, in a channel", { group: "STHEIRS", channel: "C9" }, true],
+  ])("is to ask somewhere, where a rule names %s: %j", async (_what, rule, mayAsk) => {
+    groups = { SOTHERS: ["U2"], STHEIRS: ["U1"] };
+    expect((await accessBy([rule])).mayAsk).toBe(mayAsk);
+  });
+
+  it("has the rules of the workspace, those of the command line too, and no others", async () => {
+    const { gate, keep } = setUp({ allowlist: [{ team: "T1" }, { team: "T2", user: "U9" }, { channel: "C9" }] });
+    await keep({ user: "U5" });
+    expect((await gate.accessOf(person)).rules).toEqual([{ team: "T1" }, { channel: "C9" }, { user: "U5" }]);
+  });
+
+  it("has no rule without a workspace where several use the app, since it may name people of another one", async () => {
+    const install = { clientId: "1.2", clientSecret: { env: "SECRET" } };
+    const { rules } = await accessBy([{ team: "T1" }, { user: "U9" }], { install });
+    expect(rules).toEqual([{ team: "T1" }]);
+  });
+
+  it("says in which of some channels they may ask", async () => {
+    const { gate } = setUp({
+      allowlist: [{ channel: "C1" }, { channel: "C3", user: "U1" }, { channel: "C2", user: "U2" }],
+    });
+    const { channels } = await gate.accessOf({ ...person, channels: ["C1", "C2", "C3"] });
+    expect(channels).toEqual(["C1", "C3"]);
+  });
+
+  it("has what is left of their own quota, and changes nothing of it", async () => {
+    const { gate } = setUp({ limits: { perUser: { tasks: 3, perSeconds: 3600, atOnce: 2 } } });
+    expect((await gate.accessOf(person)).quota).toEqual({
+      inPeriod: { left: 3, of: 3, spanMs: 3600_000 },
+      atOnce: { left: 2, of: 2 },
+    });
+    await gate.charge({ task: sampleTask(), untilMs: nowMs + 1000 });
+    const left = { inPeriod: { left: 2, of: 3, spanMs: 3600_000 }, atOnce: { left: 1, of: 2 } };
+    for (let time = 0; time < 2; time++) expect((await gate.accessOf(person)).quota).toEqual(left);
+    expect((await gate.accessOf({ ...person, user: "U2" })).quota.inPeriod?.left).toBe(3);
+  });
+
+  it("says when the next task is possible once the quota is used up", async () => {
+    const { gate } = setUp({ limits: { perUser: { tasks: 1, perSeconds: 60 } } });
+    await gate.charge({ task: sampleTask(), untilMs: nowMs + 1000 });
+    expect((await gate.accessOf(person)).quota).toEqual({
+      inPeriod: { left: 0, of: 1, spanMs: 60_000, freeAtMs: nowMs + 60_000 },
+    });
+  });
+});

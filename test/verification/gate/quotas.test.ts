@@ -10,6 +10,7 @@ import {
   noUsage,
   parseUsage,
   releaseCharge,
+  remainingQuota,
   removeCharge,
   type Usage,
 } from "../../../lambdas/verification/gate/gate.ts";
@@ -267,5 +268,26 @@ describe("the tasks of other bots", () => {
     for (let count = 0; count < 22; count++) outcomes.push(await charge(task({ ts: `${count}.1`, botIds })));
     expect(outcomes.map((over) => over === undefined)).toEqual(Array.from({ length: 22 }, (_, index) => index < 20));
     expect(await charge(task({ channel: "C9", ts: "9.9", botIds }))).toBeUndefined();
+  });
+});
+
+describe("what is left of a quota", () => {
+  it("is nothing exactly where the next charge is refused", () => {
+    const times = fc.array(fc.nat({ max: 7200 }), { maxLength: 12 });
+    forAll(fc.tuple(times, fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 4 }))).hold(
+      ([seconds, tasks, atOnce]) => {
+        const quota: Quota = { tasks, perSeconds: 3600, atOnce };
+        let usage = noUsage({ id: "usage:user:T1/U1" });
+        for (const [n, second] of seconds.sort((a, b) => a - b).entries()) {
+          const nowMs = second * 1000;
+          const outcome = addCharge({ usage, quota, requestId: `r${n}`, nowMs, untilMs: nowMs + 900_000 });
+          const { inPeriod, atOnce: free } = remainingQuota({ usage, quota, nowMs });
+          expect((inPeriod?.left ?? 1) > 0 && (free?.left ?? 1) > 0).toBe(!("over" in outcome));
+          if ("over" in outcome && outcome.over.retryAtMs !== undefined)
+            expect(inPeriod?.freeAtMs).toBe(outcome.over.retryAtMs);
+          if ("usage" in outcome) usage = outcome.usage;
+        }
+      },
+    );
   });
 });

@@ -471,6 +471,44 @@ describe("a button", () => {
   });
 });
 
+describe("the App Home", () => {
+  const fromHome = {
+    container: { type: "view", view_id: "V0VIEW0001" },
+    view: { id: "V0VIEW0001", type: "home" },
+    channel: undefined,
+    message: undefined,
+  };
+
+  it("is opened by a person of a workspace", () => {
+    const payload = fixture("app-home-opened");
+    const message = { kind: "home", appId: "A0APP00001", channel: "D0DIRECT01", ts: "1762750000.000200" } as const;
+    expect(messageOf("events_api", { ...payload, event: { ...payload.event, tab: "home" } })).toEqual({
+      type: "home_opened",
+      requestId: interactionIdOf(message),
+      ...{ team: "T0TEAM0001", user: "U0USER0001" },
+    });
+  });
+
+  it("has a button to cancel, which names no channel", () => {
+    const message = messageOf("interactive", clicked(fromHome));
+    expect(message).toMatchObject({ type: "button_click", requestId: taskId, button: { type: "cancel" } });
+    expect(message).not.toHaveProperty("channel");
+  });
+
+  it.each([
+    ["a button of a modal", { ...fromHome, view: { id: "V1", type: "modal" } }],
+    [
+      "an answer to a question",
+      {
+        ...fromHome,
+        actions: [encodeButton({ requestId: taskId, button: { type: "answer", question: 0, option: 0 } })],
+      },
+    ],
+  ])("has no other button: %s", (_what, change) => {
+    expect(of("interactive", clicked(change))).toEqual({ drop: "other_interaction" });
+  });
+});
+
 describe("a conversation with the assistant", () => {
   const opened = { kind: "assistant", appId: "A0APP00001", channel: "D0DIRECT01", ts: "1762750000.000100" } as const;
 
@@ -494,8 +532,8 @@ describe("a conversation with the assistant", () => {
       requestId: interactionIdOf(message),
       ...{ team: "T0TEAM0001", channel: "D0DIRECT01", user: "U0USER0001" },
     });
-    const home = { ...payload, event: { ...payload.event, tab: "home" } };
-    expect(of("events_api", home)).toEqual({ drop: "other_event" });
+    const about = { ...payload, event: { ...payload.event, tab: "about" } };
+    expect(of("events_api", about)).toEqual({ drop: "other_event" });
     const broken = { ...payload, event: { ...payload.event, user: 7 } };
     expect(of("events_api", broken)).toEqual({ drop: "unknown_payload" });
   });

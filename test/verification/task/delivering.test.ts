@@ -190,6 +190,7 @@ const filled = {
   cleanupDone: false,
   textsErased: undefined,
   wakeKey: undefined,
+  listedAtMs: askedAtMs,
 } satisfies { [K in keyof Required<Task>]: Task[K] };
 
 const optional = (Object.keys(filled) as (keyof typeof filled)[]).filter((key) => taskSchema.shape[key].isOptional());

@@ -76,6 +76,7 @@ const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
   cancel_thread: fc
     .tuple(fc.nat({ max: 2 }), fc.boolean())
     .map(([count, isRepeated]): TaskEvent => ({ type: "thread_canceled", count, isRepeated })),
+  write_help: always({ type: "help_written", text: "I can help." }),
   read_message: fc.oneof(
     fc
       .option(fc.constantFrom("", "Again."), { nil: undefined })

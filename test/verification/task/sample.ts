@@ -55,11 +55,13 @@ export const sampleZoneSecret = "a secret of this zone, for tests of it alone";
 export function samplePolicy({
   routed = true,
   threadReplies = true,
+  helpWord = true,
   commandsPrivately = false,
   ...destination
 }: Partial<{
   routed: boolean;
   threadReplies: boolean;
+  helpWord: boolean;
   commandsPrivately: boolean;
   deadlineMs: number;
   address: string;
@@ -74,6 +76,7 @@ export function samplePolicy({
     destinations: new Map([["host", { ...defaults, ...destination }]]),
     fileCountOf: (task) => createOutgoingFiles(task).length,
     threadReplies,
+    helpWord,
     commandsPrivately,
     sweepAfterMs: 120_000,
     zoneSecret: sampleZoneSecret,

@@ -2,7 +2,12 @@
 import { describe, expect, it } from "@jest/globals";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { createHistoryId, createUsageHistory, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
+import {
+  createHistoryId,
+  createUsageHistory,
+  formatHistoryKey,
+  parseHistoryEntry,
+} from "../../../lambdas/verification/usage/entry.ts";
 import { sampleCall, sampleTask } from "../task/sample.ts";
 
 const nowMs = Date.UTC(2026, 10, 22, 23, 59, 59);
@@ -59,7 +64,9 @@ describe("the usage history", () => {
     await note({ task });
     expect((await list("history/2026-11-22")).items).toHaveLength(1);
     expect((await list("history/2026-11-23")).items).toEqual([]);
-    expect((await listPerson(`${task.message.team}/${task.message.user}`)).items).toHaveLength(1);
+    expect((await listPerson(formatHistoryKey(task.message))).items).toHaveLength(1);
+    // The person's tasks under way are listed by another key.
+    expect((await listPerson(task.principal)).items).toEqual([]);
   });
 
   it.each<[string, Partial<Task>, object]>([

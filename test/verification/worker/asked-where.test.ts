@@ -210,6 +210,14 @@ describe("a conversation with the bot", () => {
     expect(world.prompts).toEqual(["What can you do?"]);
   });
 
+  it("has no prompts of its own in the older assistant, where they belong to a thread", async () => {
+    const world = createWorld({ assistant: { prompts, experience: "assistant" } });
+    await world.interact(opened).run();
+    expect(world.prompts).toEqual([]);
+    await world.interact({ ...opened, threadTs: "1.000001" }).run();
+    expect(world.prompts).toEqual(["What can you do?"]);
+  });
+
   it("shows in the thread what the bot does, and no more when it is over", async () => {
     const world = createWorld({ status: true });
     await world.deliver(ask).run();

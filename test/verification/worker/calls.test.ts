@@ -111,6 +111,7 @@ describe("the calls of a task", () => {
       threads: unused,
       usageHistory: unused,
       questions: unused,
+      readOverview: unused,
       taskOf: unused,
     };
     const common = { ...zone, indicators: unused, streaming: false, newId: () => "a", now: () => 1 };

@@ -48,7 +48,12 @@ export function worldStore<T extends TaskItem>({
         records.set(item.id, structuredClone({ ...item, revision: item.revision + 1 }));
         return structuredClone(records.get(item.id));
       }),
-    list: () => Promise.reject(new Error("not used")),
+    list: ({ index, key, limit }) =>
+      at("list", () => {
+        if (index !== "principal") throw new Error("not used");
+        const listed = [...records.values()].filter((item) => item.principal === key && item.listedAtMs !== undefined);
+        return { items: structuredClone(listed.reverse().slice(0, limit)) };
+      }),
   };
 }
 

@@ -20,6 +20,7 @@ export function worldGate({ operate, alive, underWay, rules }: WorldGateOptions)
     mayCancel: async ({ task, user }) => task.message.user === user,
     mayAnswer: async ({ task, user }) => task.message.user === user,
     localeOf: async () => "en",
+    accessOf: async () => ({ mayAsk: true, channels: [], rules: [{ team: "T1" }], quota: {} }),
     charge: async ({ task }) => void underWay.add(task.id),
     release: async ({ task }) => void underWay.delete(task.id),
     ...rules,
@@ -34,6 +35,7 @@ export function worldGate({ operate, alive, underWay, rules }: WorldGateOptions)
     mayCancel: (request) => at("mayCancel", () => gate.mayCancel(request)),
     mayAnswer: (request) => at("mayAnswer", () => gate.mayAnswer(request)),
     localeOf: (request) => at("localeOf", () => gate.localeOf(request)),
+    accessOf: (request) => at("accessOf", () => gate.accessOf(request)),
     charge: (request) => at("charge", () => gate.charge(request)),
     release: (request) => at("release", () => gate.release(request)),
   };

@@ -3,6 +3,7 @@ import {
   type MessageContent,
   type PostedMessage,
   type SlackApi,
+  type SlackBlock,
   SlackError,
 } from "../../../lambdas/verification/slack/api/slack.ts";
 import type { Alive, Operate } from "./world-fates.ts";
@@ -29,6 +30,8 @@ export type WorldSlack = {
   /** The statuses of all sessions, and their new names, in order. */
   sessions: string[];
   prompts: string[];
+  /** Each view of the App Home that was published. */
+  homes: { user: string; blocks: readonly SlackBlock[] }[];
   marks: Set<string>;
   /** How often a post was made although the thread showed that part already. */
   doubled(): number;
@@ -57,6 +60,7 @@ export function createWorldSlack({
   const recipients: string[] = [];
   const sessions: string[] = [];
   const prompts: string[] = [];
+  const homes: WorldSlack["homes"] = [];
   const marks = new Set<string>();
   let doubled = 0;
 
@@ -122,6 +126,7 @@ export function createWorldSlack({
       postEphemeral: ({ user, channel, threadTs, text }) =>
         at("whisper", () => void ephemeralMessages.push({ user, channel, threadTs, text })),
       openDirect: ({ user }) => at("openDirect", () => ({ channel: `D${user}` })),
+      publishHome: ({ user, blocks }) => at("publishHome", () => void homes.push({ user, blocks })),
       person: () => at("person", () => ({ locale: undefined })),
       groupMembers: () => at("groupMembers", () => []),
       startStream: ({ channel, threadTs, user, team, markdown }) =>
@@ -157,5 +162,16 @@ export function createWorldSlack({
     };
   }
 
-  return { posts, api, ephemeralMessages, statuses, recipients, sessions, prompts, marks, doubled: () => doubled };
+  return {
+    posts,
+    api,
+    ephemeralMessages,
+    statuses,
+    recipients,
+    sessions,
+    prompts,
+    homes,
+    marks,
+    doubled: () => doubled,
+  };
 }

@@ -108,7 +108,7 @@ export function createWorld({
   log?: Log;
 } & Pick<
   NonNullable<Parameters<typeof samplePolicy>[0]>,
-  "concurrency" | "deadlineMs" | "questionMs" | "threadReplies" | "commandsPrivately"
+  "concurrency" | "deadlineMs" | "questionMs" | "threadReplies" | "helpWord" | "commandsPrivately"
 > = {}) {
   let clockMs = askedAtMs + 500;
   let counter = 0;
@@ -229,6 +229,7 @@ export function createWorld({
     ...host,
     records,
     threads,
+    usageHistory,
     archive,
     /** Whose turns the workers' own messages took. */
     groups,

@@ -8,7 +8,7 @@ export const taskTable = {
   ttlAttribute: "ttl",
   /** All items, for the command line. The key changes only when a task ends. */
   shards: { indexName: "by-shard", partitionKey: "shard", sortKey: "position" },
-  /** The tasks of A2A clients. Only in the table of a zone that serves A2A. */
+  /** The tasks of A2A clients, and the tasks of people that are under way. Not in the table of an Execution zone without A2A. */
   principals: { indexName: "by-principal", partitionKey: "principal", sortKey: "listed" },
 } as const;
 

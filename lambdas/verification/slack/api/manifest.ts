@@ -14,7 +14,7 @@ export function slackManifest(request: { name: string; config: ScopeConfig; even
     display_information: { name, description },
     features: {
       // Without the messages tab, people cannot send the bot direct messages.
-      app_home: { home_tab_enabled: false, messages_tab_enabled: true, messages_tab_read_only_enabled: false },
+      app_home: { home_tab_enabled: true, messages_tab_enabled: true, messages_tab_read_only_enabled: false },
       bot_user: { display_name: name, always_online: true },
       ...(command === undefined ? {} : { slash_commands: [slashCommand({ name: command.name, eventsUrl, socket })] }),
       ...(assistant && agentFeature(assistant)),
@@ -27,13 +27,15 @@ export function slackManifest(request: { name: string; config: ScopeConfig; even
       event_subscriptions: {
         ...(socket ? {} : { request_url: eventsUrl }),
         bot_events: [
+          // The App Home, and the conversations of an agent.
+          "app_home_opened",
           "app_mention",
           // Lets people reply, ask again and cancel in a thread without mentioning the bot.
           "message.channels",
           "message.groups",
           "message.im",
           "message.mpim",
-          ...(assistant === undefined ? [] : openingEvents[assistant.experience]),
+          ...(assistant === undefined ? [] : conversationEvents[assistant.experience]),
         ],
       },
       interactivity: { is_enabled: true, ...(socket ? {} : { request_url: eventsUrl }) },
@@ -53,9 +55,9 @@ function agentFeature({ experience, description, prompts }: Assistant) {
   return { agent_view: { agent_description: description, ...suggested } };
 }
 
-/** https://docs.slack.dev/reference/events/app_home_opened, agent_session_stopped and assistant_thread_started. */
-const openingEvents = {
-  agent: ["app_home_opened", "agent_session_stopped"],
+/** https://docs.slack.dev/reference/events/agent_session_stopped and assistant_thread_started. */
+const conversationEvents = {
+  agent: ["agent_session_stopped"],
   assistant: ["assistant_thread_started"],
 } as const;
 

@@ -101,6 +101,7 @@ const names: Record<SlackErrorKind, readonly string[]> = {
     "no_such_subteam",
     "no_text",
     "not_enough_users",
+    "not_enabled",
     "not_reactable",
     "plan_upgrade_required",
     "posting_to_channel_denied",
@@ -129,6 +130,7 @@ const names: Record<SlackErrorKind, readonly string[]> = {
     "user_not_visible",
     "users_list_not_supplied",
     "users_not_found",
+    "view_too_large",
   ],
   rate_limited: ["message_limit_exceeded", "rate_limited", "ratelimited"],
   unavailable: [

@@ -64,6 +64,8 @@ export type SlackApi = {
   postEphemeral(request: InChannel & { threadTs: string | undefined; user: string; text: string }): Promise<void>;
   /** Opens the direct messages with `user` (`conversations.open`). */
   openDirect(request: Call & { user: string }): Promise<{ channel: string }>;
+  /** Replaces what `user` sees on the App Home (`views.publish`). */
+  publishHome(request: Call & { user: string; blocks: readonly SlackBlock[] }): Promise<void>;
   /** `locale` is Slack's notation, such as `ja-JP` (`users.info`). */
   person(request: Call & { user: string }): Promise<{ locale: string | undefined }>;
   /** Lists the users of a user group (`usergroups.users.list`). */

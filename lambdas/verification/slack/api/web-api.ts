@@ -50,13 +50,19 @@ const openedSchema = z.object({ channel: z.object({ id: z.string() }) });
 const personSchema = z.object({ user: z.object({ locale: z.string().optional().catch(undefined) }) });
 const membersSchema = z.object({ users: z.array(z.string()) });
 
-/** Looks up users and groups, and opens direct messages. */
-export function createPeople(call: SlackCall): Pick<SlackApi, "openDirect" | "person" | "groupMembers"> {
+/** Looks up users and groups, opens direct messages, and publishes the App Home. */
+export function createPeople(
+  call: SlackCall,
+): Pick<SlackApi, "openDirect" | "publishHome" | "person" | "groupMembers"> {
   return {
     async openDirect({ user, ...common }) {
       const args = { users: user };
       const answer = await call({ method: "conversations.open", args, ...common, repeatable: true });
       return { channel: parseAnswer(openedSchema, answer).channel.id };
+    },
+    async publishHome({ user, blocks, ...common }) {
+      const args = { user_id: user, view: { type: "home", blocks } };
+      await call({ method: "views.publish", args, ...common, repeatable: true });
     },
     async person({ user, ...common }) {
       const args = { user, include_locale: true };

@@ -35,7 +35,8 @@ const slackStatuses = {
   completed: "complete",
   failed: "error",
 } as const;
-const maxPlanTitleLength = 150;
+/** At most 50 steps leave room for other blocks of the message. */
+export const maxPlanTitleLength = 150;
 
 /** The steps of a task (https://docs.slack.dev/reference/block-kit/blocks/plan-block). Of steps with one id the last one is shown. */
 export function plan({ title, steps }: { title: string; steps: readonly TaskStep[] }): SlackBlock {
@@ -69,11 +70,11 @@ export type ButtonLook = Button & { label: string; style?: string | undefined };
 
 /** Shows at most `maxButtons`. */
 export function buttons(looks: readonly ButtonLook[]): SlackBlock {
-  return { type: "actions", elements: looks.slice(0, maxButtons).map(element) };
+  return { type: "actions", elements: looks.slice(0, maxButtons).map(buttonElement) };
 }
 
 /** Slack rejects the whole message for an unknown style, so other styles are left out. */
-function element({ label, style, ...button }: ButtonLook): Record<string, unknown> {
+export function buttonElement({ label, style, ...button }: ButtonLook): Record<string, unknown> {
   return {
     type: "button",
     text: { type: "plain_text", text: shorten({ text: label, maxLength: maxLabelLength }), emoji: true },

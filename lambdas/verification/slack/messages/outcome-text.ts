@@ -121,6 +121,7 @@ export function createOutcomeText(request: {
 }): string {
   const { task, outcome, locale, contact } = request;
   if (outcome?.type === "canceling") return canceling[locale](outcome.count);
+  if (outcome?.type === "help") return outcome.text;
   if (outcome === undefined)
     return joinSentences({ notice: failureText({ reason: "internal", lost: false, locale }), locale });
   const quote = outcome.type === "failed" ? quoteExplanation(outcome.explanation ?? "") : "";
@@ -158,7 +159,7 @@ function joinSentences({ notice: { happened, todo }, locale }: { notice: Notice;
   return `${happened}${locale === "ja" ? "" : " "}${todo}`;
 }
 
-type OtherOutcome = Exclude<TaskOutcome, { type: "answer" | "failed" | "canceling" }>;
+type OtherOutcome = Exclude<TaskOutcome, { type: "answer" | "failed" | "canceling" | "help" }>;
 /** `contact` is mrkdwn from the configuration. `nowMs` is when the message arrived, so that every try shows the same text. */
 type About = { contact: string | undefined; nowMs: number };
 

@@ -9,7 +9,17 @@ import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
 import { hasVisibleText, isVisible, removeComments } from "../markdown/visible-text.ts";
 import { answerParts, canceledAnswerParts, plainLast, withBlocks } from "./answer.ts";
-import { buttons, context, markdownBlock, plan, planLines, removeEmpty, section, shorten } from "./blocks.ts";
+import {
+  buttons,
+  context,
+  markdownBlock,
+  maxPlanTitleLength,
+  plan,
+  planLines,
+  removeEmpty,
+  section,
+  shorten,
+} from "./blocks.ts";
 import {
   canceledAnswerText,
   createOutcomeText,
@@ -38,6 +48,9 @@ export function createTaskText(options: { locale: Locale; contact?: string | und
     const locale = localeOf(task);
     const isUndelivered = hasFailedDelivery(task);
     if (outcome?.type === "answer" && !isUndelivered) return answerParts({ task, answer: outcome, locale });
+    if (outcome?.type === "help" && !isUndelivered) {
+      return [{ text: outcome.text, ...(task.mrkdwnFallback ? {} : { blocks: [section(outcome.text)] }) }];
+    }
     const outcomeText =
       outcome?.type === "answer"
         ? undeliveredText[locale]
@@ -163,7 +176,10 @@ function placeholderContent({ task, locale }: Request): MessageContent {
   const lines = planLines(steps);
   if (task.mrkdwnFallback)
     return { text: removeEmpty([activity, lines, written === undefined ? "" : cutPlainNewest(written)]).join("\n") };
-  const blocks = written === undefined ? [section(activity)] : [markdownBlock(cutNewest(written)), context(activity)];
+  // Slack limits the text of all blocks together.
+  const maxLength = maxMarkdownLength - steps.length * maxPlanTitleLength;
+  const blocks =
+    written === undefined ? [section(activity)] : [markdownBlock(cutNewest(written, maxLength)), context(activity)];
   const planned = steps.length === 0 ? [] : [plan({ title: activityTexts[toActivity(task)][locale], steps })];
   return { text: removeEmpty([activity, lines]).join("\n"), blocks: [...blocks, ...planned, ...cancel] };
 }
@@ -204,9 +220,9 @@ function readPartialAnswer({ progress, stream }: Task): string | undefined {
   return isStreamed || !hasVisibleText(cutNewest(text).replace(/^…/, "")) ? undefined : text;
 }
 
-function cutNewest(text: string): string {
+function cutNewest(text: string, maxLength = maxMarkdownLength): string {
   const markdown = fencedTables(safeMarkdown(cutToEnd(text)));
-  return safePart({ part: newestText({ text: markdown, maxLength: maxMarkdownLength }), maxLength: maxMarkdownLength });
+  return safePart({ part: newestText({ text: markdown, maxLength }), maxLength });
 }
 
 /** Returns at most the last `maxMarkdownLength`. Reads only the end of the text, because an agent may send megabytes with every poll. */

@@ -28,6 +28,11 @@ export const assumptions = {
     unit: "writes",
     what: "to the index per task in the Verification zone: its creation, its end (two), its thread, its entry in the usage history",
   },
+  personIndexWrites: {
+    value: 3,
+    unit: "writes",
+    what: "to the index of persons per task in the Verification zone: its creation, its end, its entry in the usage history",
+  },
   executionIndexWrites: {
     value: 3,
     unit: "writes",

@@ -1,7 +1,7 @@
 /** Arguments that several Web API methods share, each checked as Slack does: its value for the method, or Slack's error. */
 
 import { readJson } from "../../read-json.ts";
-import { type FakeSlackBlock, parseBlocks } from "../blocks.ts";
+import { type FakeSlackBlock, isTooLong, parseBlocks } from "../blocks.ts";
 import type { FakeSlackMessage } from "../messages.ts";
 import { type FakeSlackCaller, findVisibleChannel, type MethodArgs } from "../reply.ts";
 import type { FakeSlackState } from "../state.ts";
@@ -72,6 +72,7 @@ export const argumentChecks = {
     const read = json === undefined ? { blocks: [] } : readBlocks(call, json);
     if ("error" in read) return read;
     const { blocks } = read;
+    if (isTooLong(blocks)) return { error: "msg_blocks_too_long" as const };
     const shown = inBlocks.length === 0 ? [text] : inBlocks;
     const isEmpty = blocks.length === 0 && text === "";
     if (isEmpty || !shown.some((each) => visible.test(each))) return { error: "no_text" as const };

@@ -26,6 +26,8 @@ const react = { scopes: "reactions:write", args: "channel name timestamp" } as c
 const methodTable = {
   "agents.sessions.rename": { tier: "tier3", ...write, args: "channel_id thread_ts", errors: "invalid_arguments" },
   "agents.sessions.setStatus": { tier: "tier3", ...write, args: "channel_id thread_ts", errors: "invalid_arguments" },
+  // Slack wants a token for app configurations, which is no bot token.
+  "apps.manifest.validate": { tier: "tier2", needsNoToken: true, errors: "invalid_manifest" },
   "assistant.threads.setStatus": {
     tier: "special",
     scopes: "chat:write assistant:write",
@@ -39,6 +41,10 @@ const methodTable = {
     errors: "invalid_arguments",
   },
   "auth.test": { tier: "special" },
+  "blocks.validate": {
+    tier: "special",
+    errors: "invalid_arguments invalid_blocks invalid_message invalid_view",
+  },
   "chat.postMessage": { tier: "special", ...write, args: "channel content thread_ts? metadata?" },
   "chat.update": {
     tier: "tier3",
@@ -79,6 +85,10 @@ const methodTable = {
   "reactions.remove": { tier: "tier2", ...react, errors: "no_reaction" },
   "usergroups.users.list": { tier: "tier2", scopes: "usergroups:read", errors: "missing_argument no_such_subteam" },
   "users.info": { tier: "tier4", scopes: "users:read", errors: "user_not_found user_not_visible" },
+  "views.publish": {
+    tier: "tier4",
+    errors: "invalid_arguments not_enabled user_not_found view_too_large",
+  },
 } as const satisfies Record<string, Row>;
 
 export type SlackMethod = keyof typeof methodTable;
@@ -88,8 +98,8 @@ type Names<S> = S extends `${infer First} ${infer Rest}` ? First | Names<Rest> :
 type Args<R> = R extends { args: infer A } ? Names<A> : never;
 type Errors<R> = R extends { errors: infer E } ? Names<E> : never;
 
-/** A reply without an error holds what Slack answers beside `ok: true`. */
-type Reply<E> = { error: E } | { error?: undefined; [field: string]: unknown };
+/** Holds what Slack answers beside `ok` and the error. */
+type Reply<E> = { error: E; [field: string]: unknown } | { error?: undefined; [field: string]: unknown };
 /** `never`, which no function is, if the row names an unknown argument. */
 type Method<R> = [Args<R>] extends [infer A extends ArgumentName]
   ? (call: MethodContext & CheckedArguments<A>) => Reply<Errors<R> | CheckError<A>>

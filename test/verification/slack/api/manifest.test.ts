@@ -34,6 +34,8 @@ const methods: Record<keyof SlackApi, readonly { method: string; scopes: readonl
   posts: [{ method: "conversations.history", scopes: history }],
   postEphemeral: [{ method: "chat.postEphemeral", scopes: ["chat:write"] }],
   openDirect: [{ method: "conversations.open", scopes: ["im:write"] }],
+  // Its page asks for no scope.
+  publishHome: [{ method: "views.publish", scopes: [] }],
   person: [{ method: "users.info", scopes: ["users:read"] }],
   groupMembers: [{ method: "usergroups.users.list", scopes: ["usergroups:read"] }],
   startStream: [{ method: "chat.startStream", scopes: ["chat:write"] }],
@@ -124,14 +126,17 @@ describe("the app manifest", () => {
   });
 
   it("has the features and events of what is configured alone", () => {
-    const messages = ["app_mention", "message.channels", "message.groups", "message.im", "message.mpim"];
+    const messages = [
+      "app_home_opened",
+      "app_mention",
+      "message.channels",
+      "message.groups",
+      "message.im",
+      "message.mpim",
+    ];
     const [least, most] = [manifestOf(), manifestOf(everything)];
     expect(least.settings.event_subscriptions.bot_events).toEqual(messages);
-    expect(most.settings.event_subscriptions.bot_events).toEqual([
-      ...messages,
-      "app_home_opened",
-      "agent_session_stopped",
-    ]);
+    expect(most.settings.event_subscriptions.bot_events).toEqual([...messages, "agent_session_stopped"]);
     expect(Object.keys(least.features)).toEqual(["app_home", "bot_user"]);
     expect(Object.keys(most.features)).toEqual(["app_home", "bot_user", "slash_commands", "agent_view"]);
     expect(least.oauth_config).not.toHaveProperty("redirect_urls");
@@ -146,6 +151,12 @@ describe("the app manifest", () => {
     expect(older.features).toMatchObject({ assistant_view: { assistant_description: expect.any(String) } });
     expect(older.features).not.toHaveProperty("agent_view");
     expect(older.settings.event_subscriptions.bot_events).toContain("assistant_thread_started");
+  });
+
+  it("switches the App Home on, and is told when somebody opens it", () => {
+    const { features, settings } = manifestOf();
+    expect(features.app_home).toMatchObject({ home_tab_enabled: true });
+    expect(settings.event_subscriptions.bot_events).toContain("app_home_opened");
   });
 
   it("keeps to Slack's lengths, lets people write to the bot directly, and is plain JSON", () => {

@@ -9,7 +9,7 @@ import {
   percentBar,
 } from "../../../../lambdas/verification/slack/messages/task-text.ts";
 import type { Task } from "../../../../lambdas/verification/task/task.ts";
-import { parseBlocks } from "../../../../lib/local/fake-slack/blocks.ts";
+import { isTooLong, parseBlocks } from "../../../../lib/local/fake-slack/blocks.ts";
 import { forAll } from "../../../doubles/for-all.ts";
 import { sampleTask } from "../../task/sample.ts";
 
@@ -92,6 +92,18 @@ describe("the placeholder", () => {
     const { text, blocks } = show({ state: "waiting", ...progress({ text: "Reading 3 of 10", percent: 31.7 }) });
     expect(text).toBe("Working on it…\nReading 3 of 10\n▓▓▓░░░░░░░ 31 %");
     expect(JSON.stringify(blocks)).toContain("Reading 3 of 10");
+  });
+
+  it("leaves room for the plan beside a long partial answer, because Slack limits all blocks together", () => {
+    const steps = Array.from({ length: 50 }, (_, n) => ({
+      id: `${n}`,
+      title: "t".repeat(200),
+      status: "pending" as const,
+    }));
+    const { blocks = [] } = show({ state: "waiting", ...progress({ steps, partialText: "word ".repeat(10_000) }) });
+    expect(blocks.map(({ type }) => type)).toEqual(["markdown", "context", "plan", "actions"]);
+    expect(isTooLong(blocks)).toBe(false);
+    expect(String(blocks[0]?.text).length).toBeGreaterThan(1000);
   });
 
   it("shows the agent's steps as a plan, and as lines where there are no plans", () => {

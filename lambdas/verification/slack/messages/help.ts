@@ -1,0 +1,83 @@
+/** The answer to a message that is nothing but `help`: five lines in the thread. */
+import type { Locale } from "../../task/task.ts";
+import { escapeMrkdwn } from "../markdown/characters.ts";
+import { shorten } from "./blocks.ts";
+import { askingText, descriptionText, type Overview, quotaText, routeLines } from "./overview.ts";
+
+/** A thread wants few words. The App Home has the rest. */
+const maxRoutes = 3;
+const maxChannels = 3;
+const maxPromptLength = 100;
+
+/** In mrkdwn. It mentions no person and no group, because that would notify them. */
+export function helpText({ overview, locale }: { overview: Overview; locale: Locale }): string {
+  const [prompt] = overview.prompts;
+  const example =
+    prompt && examples[locale](escapeMrkdwn(shorten({ text: prompt.message, maxLength: maxPromptLength })));
+  const routes = routeLines(overview, locale).slice(0, maxRoutes);
+  const space = locale === "ja" ? "" : " ";
+  const lines: Record<keyof typeof labels, string> = {
+    about: descriptionText(overview, locale),
+    asking: [askingText(overview, locale), ...(routes.length > 0 ? routes : example ? [example] : [])].join(space),
+    people: peopleText(overview, locale),
+    tasks: tasksText[locale](overview.tasks.length, overview.hasMoreTasks),
+    quota: quotaText(overview, locale),
+  };
+  return Object.entries(lines)
+    .map(([line, text]) => `*${labels[line as keyof typeof labels][locale]}*${space}${text}`)
+    .join("\n");
+}
+
+const labels = {
+  about: { en: "What I do:", ja: "できること：" },
+  asking: { en: "How to ask:", ja: "使い方：" },
+  people: { en: "Who may ask:", ja: "利用できる人：" },
+  tasks: { en: "Your tasks:", ja: "実行中：" },
+  quota: { en: "Your limit:", ja: "上限：" },
+} as const satisfies Record<string, Record<Locale, string>>;
+
+const examples: Record<Locale, (prompt: string) => string> = {
+  en: (prompt) => `For example: _${prompt}_`,
+  ja: (prompt) => `たとえば：_${prompt}_`,
+};
+
+const tasksText: Record<Locale, (count: number, hasMore: boolean) => string> = {
+  en: (count, hasMore) =>
+    count === 0
+      ? "None are under way."
+      : `${hasMore ? "More than " : ""}${count} under way. My Home tab lists them, and you can cancel them there.`,
+  ja: (count, hasMore) =>
+    count === 0
+      ? "実行中のご依頼はありません。"
+      : `${count}件${hasMore ? "以上" : ""}あります。ホームタブで確認とキャンセルができます。`,
+};
+
+const everyone: Record<Locale, string> = { en: "everyone in this workspace", ja: "このワークスペースの全員" };
+const everyoneIn: Record<Locale, (channels: string) => string> = {
+  en: (channels) => `everyone in ${channels}`,
+  ja: (channels) => `${channels} の全員`,
+};
+const chosen: Record<Locale, string> = {
+  en: "people whom an admin has added",
+  ja: "管理者が追加した人",
+};
+const listed: Record<Locale, (who: string) => string> = {
+  en: (who) => `${who.charAt(0).toUpperCase()}${who.slice(1)}. My Home tab has the list.`,
+  ja: (who) => `${who}。一覧はホームタブにあります。`,
+};
+
+function peopleText({ rules }: Overview, locale: Locale): string {
+  const people = rules.filter(({ bot }) => bot === undefined);
+  const isNamed = people.some(({ user, group }) => (user ?? group) !== undefined);
+  const open = people.filter(({ user, group }) => (user ?? group) === undefined);
+  const isEveryone = open.some(({ channel }) => channel === undefined);
+  const channels = [...new Set(open.flatMap(({ channel }) => (channel === undefined ? [] : [`<#${channel}>`])))];
+  const parts = isEveryone
+    ? [everyone[locale]]
+    : [
+        ...(channels.length === 0 ? [] : [everyoneIn[locale](channels.slice(0, maxChannels).join(", "))]),
+        ...(isNamed || channels.length > maxChannels ? [chosen[locale]] : []),
+      ];
+  if (parts.length === 0) return listed[locale](chosen[locale]);
+  return listed[locale](parts.join(locale === "ja" ? "、" : ", "));
+}

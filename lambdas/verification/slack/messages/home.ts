@@ -1,0 +1,150 @@
+/** The App Home: what the bot can do, who may ask, the person's own tasks with a button to cancel each, and what is left of the quota. */
+import type { AllowlistRule } from "../../../shared/config/schema.ts";
+import type { Locale } from "../../task/task.ts";
+import type { SlackBlock } from "../api/slack.ts";
+import { escapeMrkdwn } from "../markdown/characters.ts";
+import { buttonElement, context, section, shorten, slackDate } from "./blocks.ts";
+import {
+  askingText,
+  descriptionText,
+  noAccessText,
+  type Overview,
+  type OwnTask,
+  quotaText,
+  routeLines,
+} from "./overview.ts";
+
+/** Slack allows 100 blocks. These limits keep the view far below that. */
+export const maxHomeTasks = 10;
+const maxLines = 20;
+const maxTaskLength = 150;
+
+/** `nowMs` is shown, because the view is not refreshed by itself. */
+export function homeBlocks({
+  overview,
+  locale,
+  nowMs,
+}: {
+  overview: Overview;
+  locale: Locale;
+  nowMs: number;
+}): SlackBlock[] {
+  const { mayAsk, tasks } = overview;
+  const own = tasks.length === 0 && !mayAsk ? [] : taskBlocks(overview, locale);
+  const about = [header(titles.about[locale]), section(descriptionText(overview, locale))];
+  const shown = context(shownAt[locale](slackDate({ atMs: nowMs, locale })));
+  if (!mayAsk) return [...about, section(noAccessText(overview, locale)), ...own, shown];
+  const lines = routeLines(overview, locale);
+  return [
+    ...about,
+    section([askingText(overview, locale), ...bounded(lines, locale).map(bullet)].join("\n")),
+    ...(overview.prompts.length === 0 ? [] : [section(promptsText(overview, locale))]),
+    header(titles.people[locale]),
+    section(bounded(peopleLines(overview, locale), locale).map(bullet).join("\n")),
+    ...own,
+    header(titles.quota[locale]),
+    section(quotaText(overview, locale)),
+    shown,
+  ];
+}
+
+const titles: Record<"about" | "people" | "tasks" | "quota", Record<Locale, string>> = {
+  about: { en: "What I can do", ja: "できること" },
+  people: { en: "Who may ask", ja: "利用できる人" },
+  tasks: { en: "Your tasks under way", ja: "実行中のご依頼" },
+  quota: { en: "Your limit", ja: "ご利用の上限" },
+};
+
+const shownAt: Record<Locale, (date: string) => string> = {
+  en: (date) => `As of ${date}. Open this tab again to refresh it.`,
+  ja: (date) => `${date} 現在。このタブを開き直すと更新されます。`,
+};
+
+function header(text: string): SlackBlock {
+  return { type: "header", text: { type: "plain_text", text, emoji: true } };
+}
+
+function bullet(line: string): string {
+  return `• ${line}`;
+}
+
+const more: Record<Locale, (count: number) => string> = {
+  en: (count) => `and ${count} more`,
+  ja: (count) => `ほか${count}件`,
+};
+
+function bounded(lines: readonly string[], locale: Locale): string[] {
+  if (lines.length <= maxLines) return [...lines];
+  return [...lines.slice(0, maxLines), more[locale](lines.length - maxLines)];
+}
+
+const tryThese: Record<Locale, string> = { en: "*Try one of these:*", ja: "*たとえば：*" };
+const maxPromptLength = 200;
+
+function promptsText({ prompts }: Overview, locale: Locale): string {
+  const lines = prompts.map(({ title, message }) => {
+    const [short, asked] = [title, message].map((text) => escapeMrkdwn(shorten({ text, maxLength: maxPromptLength })));
+    return bullet(`${short}: _${asked}_`);
+  });
+  return [tryThese[locale], ...lines].join("\n");
+}
+
+const rulePhrases: Record<Locale, (rule: { who: string; where: string; external: string | undefined }) => string> = {
+  en: ({ who, where, external }) => {
+    const people = who === "" ? "Everyone" : who;
+    const places = where === "" ? (who === "" ? " in this workspace" : "") : ` in ${where}`;
+    return `${people}${places}${external === undefined ? "" : ", also where other organizations are in the channel"}`;
+  },
+  ja: ({ who, where, external }) => {
+    const places = where === "" ? (who === "" ? "このワークスペースの" : "") : `${where} の`;
+    const people = who === "" ? "全員" : `${where === "" ? "" : "中の "}${who}`;
+    return `${places}${people}${external === undefined ? "" : "（ほかの組織の方がいるチャンネルを含む）"}`;
+  },
+};
+
+/** One phrase per rule, without its label, which is a note among admins. Rules for other bots name no people. */
+function peopleLines({ rules }: Overview, locale: Locale): string[] {
+  return [...new Set(rules.flatMap((rule) => (rule.bot === undefined ? [rulePhrase(rule, locale)] : [])))];
+}
+
+function rulePhrase({ user, group, channel, external }: AllowlistRule, locale: Locale): string {
+  const persons = [user && `<@${user}>`, group && `<!subteam^${group}>`].filter((one) => one !== undefined);
+  const where = channel === undefined ? "" : `<#${channel}>`;
+  return rulePhrases[locale]({ who: persons.join(" & "), where, external });
+}
+
+const nothing: Record<Locale, string> = { en: "Nothing is under way.", ja: "実行中のご依頼はありません。" };
+const moreTasks: Record<Locale, string> = {
+  en: "There are more. These are the newest ones.",
+  ja: "ほかにもあります。新しいものから表示しています。",
+};
+
+function taskBlocks({ tasks, hasMoreTasks }: Overview, locale: Locale): SlackBlock[] {
+  const shown = tasks.slice(0, maxHomeTasks);
+  return [
+    header(titles.tasks[locale]),
+    ...(shown.length === 0 ? [section(nothing[locale])] : shown.map((task) => taskBlock(task, locale))),
+    ...(hasMoreTasks || tasks.length > maxHomeTasks ? [context(moreTasks[locale])] : []),
+  ];
+}
+
+const activities: Record<OwnTask["activity"], Record<Locale, string>> = {
+  queued: { en: "Waiting for its turn", ja: "順番待ち" },
+  working: { en: "Working on it", ja: "対応中" },
+  asking: { en: "Waiting for an answer in the thread", ja: "スレッドで回答待ち" },
+  canceling: { en: "Canceling", ja: "キャンセル中" },
+};
+
+const cancelLabel: Record<Locale, string> = { en: "Cancel", ja: "キャンセル" };
+const noText: Record<Locale, string> = { en: "(no text)", ja: "（テキストなし）" };
+const directMessage: Record<Locale, string> = { en: "direct message", ja: "ダイレクトメッセージ" };
+
+function taskBlock({ requestId, text, channel, askedAtMs, activity }: OwnTask, locale: Locale): SlackBlock {
+  const said = escapeMrkdwn(shorten({ text, maxLength: maxTaskLength })).replaceAll("*", "∗") || noText[locale];
+  const where = channel.startsWith("D") ? directMessage[locale] : `<#${channel}>`;
+  const when = slackDate({ atMs: askedAtMs, locale });
+  const lines = `*${said}*\n${activities[activity][locale]} · ${where} · ${when}`;
+  if (activity === "canceling") return section(lines);
+  const button = { requestId, button: { type: "cancel" }, label: cancelLabel[locale] } as const;
+  return { ...section(lines), accessory: buttonElement(button) };
+}

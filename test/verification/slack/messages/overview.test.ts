@@ -1,0 +1,142 @@
+/** What the bot says about itself: the App Home, and the five lines of the help. */
+import { describe, expect, it } from "@jest/globals";
+import { helpText } from "../../../../lambdas/verification/slack/messages/help.ts";
+import { homeBlocks } from "../../../../lambdas/verification/slack/messages/home.ts";
+import type { Overview, OwnTask } from "../../../../lambdas/verification/slack/messages/overview.ts";
+import type { Locale } from "../../../../lambdas/verification/task/task.ts";
+import { parseBlocks } from "../../../../lib/local/fake-slack/blocks.ts";
+import { askedAtMs, sampleAsk } from "../../task/sample.ts";
+
+const locales = ["en", "ja"] as const;
+const { requestId } = sampleAsk();
+const task: OwnTask = { requestId, text: "Deploy <it>", channel: "C7", askedAtMs, activity: "working" };
+
+const overview: Overview = {
+  mayAsk: true,
+  contact: "<@UADMIN>",
+  description: "Deploys & checks",
+  command: "/sekisho",
+  prompts: [{ title: "News", message: "What is new?" }],
+  routes: [
+    { word: "data", destination: "analyst" },
+    { channel: "C7", destination: "builder" },
+    { destination: "general" },
+  ],
+  rules: [
+    { team: "T1", label: "secret plan" },
+    { channel: "C7" },
+    { user: "U5", channel: "C8", external: "people" },
+    { group: "S5" },
+    { bot: "B5" },
+  ],
+  tasks: [task],
+  hasMoreTasks: false,
+  quota: { inPeriod: { left: 18, of: 20, spanMs: 3600_000 }, atOnce: { left: 2, of: 3 } },
+};
+
+function home(change: Partial<Overview> = {}, locale: Locale = "en") {
+  return homeBlocks({ overview: { ...overview, ...change }, locale, nowMs: askedAtMs });
+}
+
+/** The texts of all blocks, one after the other. */
+function textOf(blocks: readonly unknown[]): string {
+  return JSON.stringify(blocks, (name, value) => (name === "value" || name === "action_id" ? undefined : value));
+}
+
+function buttonsOf(blocks: ReturnType<typeof home>): unknown[] {
+  return blocks.flatMap(({ accessory }) => (accessory === undefined ? [] : [accessory]));
+}
+
+describe("the App Home", () => {
+  it("says what the bot can do, who may ask, what is under way, and what is left", () => {
+    const text = textOf(home());
+    for (const part of [
+      "Deploys &amp; checks",
+      "/sekisho",
+      "Begin with `data:` to ask *analyst*.",
+      "In <#C7> you ask *builder*.",
+      "Everything else goes to *general*.",
+      "News: _What is new?_",
+      "• Everyone in this workspace",
+      "• Everyone in <#C7>",
+      "• <@U5> in <#C8>, also where other organizations are in the channel",
+      "• <!subteam^S5>",
+      "Deploy &lt;it&gt;",
+      "You have 18 of 20 tasks left. Those of the last 60 minutes count. You can run 3 at once, so 2 more now.",
+    ])
+      expect(text).toContain(part);
+  });
+
+  it("keeps the notes of admins and the rules of other bots to itself", () => {
+    const text = textOf(home());
+    for (const part of ["secret plan", "B5"]) expect(text).not.toContain(part);
+  });
+
+  it("has one button a task, which names it", () => {
+    expect(buttonsOf(home())).toMatchObject([{ action_id: "sekisho_cancel", value: JSON.stringify({ r: requestId }) }]);
+    expect(buttonsOf(home({ tasks: [{ ...task, activity: "canceling" }] }))).toEqual([]);
+  });
+
+  it.each(locales)("tells somebody who may not ask whom to ask, and no rule: %s", (locale) => {
+    const text = textOf(home({ mayAsk: false, tasks: [] }, locale));
+    expect(text).toContain("<@UADMIN>");
+    for (const part of ["<@U5>", "<#C7>", "/sekisho"]) expect(text).not.toContain(part);
+  });
+
+  it("lets somebody whose right was taken away cancel what is still under way", () => {
+    expect(buttonsOf(home({ mayAsk: false }))).toHaveLength(1);
+  });
+
+  it.each(locales)("stays within Slack's limits, however much there is: %s", (locale) => {
+    const many = <T>(count: number, of: (n: number) => T) => Array.from({ length: count }, (_, n) => of(n));
+    const blocks = home(
+      {
+        description: "d".repeat(300),
+        prompts: many(4, () => ({ title: "t".repeat(75), message: "*m* <x>".repeat(400) })),
+        routes: many(500, (n) => ({ word: `w${n}${"x".repeat(60)}`, channel: "C7", destination: "d".repeat(63) })),
+        rules: many(1000, (n) => ({ user: `U${n}`, channel: "C8" })),
+        tasks: many(50, () => ({ ...task, text: "<".repeat(5000) })),
+      },
+      locale,
+    );
+    expect(blocks.length).toBeLessThanOrEqual(100);
+    expect(buttonsOf(blocks)).toHaveLength(10);
+    expect(parseBlocks({ json: blocks, refusesMarkdown: false })).not.toHaveProperty("problem");
+    expect(textOf(blocks)).toContain(locale === "en" ? "and 980 more" : "ほか980件");
+  });
+
+  it("is Japanese for Japanese readers", () => {
+    const text = textOf(home({}, "ja"));
+    expect(text).toContain("このワークスペースの全員");
+    expect(text).toContain("残り18件");
+    expect(text).not.toMatch(/Cancel|You |Everyone/);
+  });
+});
+
+describe("the help", () => {
+  const help = (change: Partial<Overview> = {}, locale: Locale = "en") =>
+    helpText({ overview: { ...overview, ...change }, locale });
+
+  it.each(locales)("has five lines: %s", (locale) => {
+    for (const change of [{}, { tasks: [], rules: [], routes: [], prompts: [], quota: {}, description: undefined }])
+      expect(help(change, locale).split("\n")).toHaveLength(5);
+  });
+
+  it("mentions no person and no group, because that would notify them", () => {
+    const rules = [{ user: "U5" }, { group: "S5" }, { channel: "C7" }];
+    for (const locale of locales) expect(help({ rules }, locale)).not.toMatch(/<[@!]/);
+    expect(help({ rules })).toContain("Everyone in <#C7>, people whom an admin has added. My Home tab has the list.");
+  });
+
+  it("says what is under way, but not which words", () => {
+    expect(help()).toContain("1 under way.");
+    expect(help()).not.toContain("Deploy &lt;it");
+    expect(help({ tasks: [] })).toContain("None are under way.");
+  });
+
+  it("says when the next task is possible where the limit is reached", () => {
+    const quota = { inPeriod: { left: 0, of: 20, spanMs: 3600_000, freeAtMs: askedAtMs } };
+    expect(help({ quota })).toMatch(/You've reached your limit of 20 tasks\. The next one is possible <!date/);
+    expect(help({ quota }, "ja")).toContain("上限の20件に達しています");
+  });
+});

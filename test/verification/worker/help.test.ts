@@ -1,0 +1,104 @@
+/** A message that is nothing but the word for help. */
+import { describe, expect, it } from "@jest/globals";
+import { next } from "../../../lambdas/verification/task/machine.ts";
+import { askedAtMs, sampleAsk, samplePolicy, sampleTask } from "../task/sample.ts";
+import { createWorld } from "./world.ts";
+
+const texts = ["help", "Help", "HELP!", "*help*", " help. ", "ｈｅｌｐ", "ヘルプ", "使い方", "使い方？"];
+
+function helpIn(world: ReturnType<typeof createWorld>): string[] {
+  return world.answers().flatMap((text) => {
+    const { type, text: help } = JSON.parse(text);
+    return type === "help" ? [help] : [];
+  });
+}
+
+async function said(message: Parameters<typeof sampleAsk>[0], options: Parameters<typeof createWorld>[0] = {}) {
+  const charged: string[] = [];
+  const gate = { charge: async ({ task }: { task: { id: string } }) => void charged.push(task.id) };
+  const world = createWorld({ ...options, gate: { ...gate, ...options.gate } });
+  await world.deliver(sampleAsk(message)).run();
+  return { world, charged };
+}
+
+describe("a message that is nothing but the word for help", () => {
+  it.each(texts)("is answered in its thread in five lines, without a task: %j", async (text) => {
+    const { world, charged } = await said({ text });
+    expect(helpIn(world).map((help) => help.split("\n").length)).toEqual([5]);
+    expect(world.posts).toMatchObject([{ channel: "C1", threadTs: sampleAsk().message.ts }]);
+    expect([world.starts, charged, [...world.marks]]).toEqual([[], [], []]);
+    expect([...world.records.values()]).toMatchObject([
+      { state: "done", cleanupDone: true, outcome: { type: "help" } },
+    ]);
+  });
+
+  it("is answered in a direct message, too", async () => {
+    const { world } = await said({ text: "help", direct: true, channel: "D1" });
+    expect(world.posts).toMatchObject([{ channel: "D1" }]);
+    expect(helpIn(world)).toHaveLength(1);
+  });
+
+  it("begins no session of an agent", async () => {
+    const { world } = await said({ text: "help" }, { assistant: {} });
+    expect(world.sessions).toEqual([]);
+  });
+
+  it("leaves no entry in the usage history", async () => {
+    const { world } = await said({ text: "help" });
+    expect([...world.usageHistory.keys()]).toEqual([]);
+  });
+
+  it("goes to the agent where that is switched off", async () => {
+    const { world } = await said({ text: "help" }, { helpWord: false });
+    expect(world.starts).toHaveLength(1);
+    expect(world.answers()).toEqual(["A checkpoint."]);
+  });
+
+  it("gets the usual refusal from somebody who may not ask", async () => {
+    const permit = async () => ({ allowed: false, locale: "en" as const });
+    const { world } = await said({ text: "help" }, { gate: { permit } });
+    expect(world.posts).toEqual([]);
+    expect(world.ephemeralMessages).toMatchObject([{ text: '{"type":"refused"}' }]);
+  });
+});
+
+describe("the word for help in a thread", () => {
+  it("may be the answer to a question, so that is looked up first", () => {
+    const task = sampleTask({ message: sampleAsk({ text: "help", threadTs: "1.000001" }).message });
+    const event = { type: "permitted", allowed: true, locale: "en", nowMs: askedAtMs } as const;
+    expect(next({ task, event, policy: samplePolicy() }).effects).toEqual([{ type: "give_reply", reconcile: false }]);
+    const none = { type: "reply_given", decision: "none", nowMs: askedAtMs } as const;
+    expect(next({ task, event: none, policy: samplePolicy() }).effects).toEqual([{ type: "write_help" }]);
+    const taken = { ...none, decision: "taken" } as const;
+    expect(next({ task, event: taken, policy: samplePolicy() }).task.state).toBe("done");
+  });
+});
+
+describe("any other message is a task", () => {
+  const file = { id: "F1", name: "a.txt", mimetype: "text/plain", size: 1, url: "https://files.example/F1" };
+  it.each<[string, Parameters<typeof sampleAsk>[0]]>([
+    ["more words", { text: "help me with this" }],
+    ["a word that begins so", { text: "helper" }],
+    ["with a file", { text: "help", files: [file] }],
+    ["of another bot", { text: "help", botIds: ["B1"] }],
+  ])("%s", async (_what, message) => {
+    const { world } = await said(message);
+    expect(world.starts).toHaveLength(1);
+  });
+
+  it("a reply without a mention, which may be for a person", async () => {
+    const { world } = await said({ threadTs: `${askedAtMs / 1000 - 10}` });
+    await world
+      .deliver({
+        ...sampleAsk({
+          text: "help",
+          threadTs: `${askedAtMs / 1000 - 10}`,
+          ts: `${askedAtMs / 1000 + 50}`,
+          unaddressed: true,
+        }),
+        requestId: "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c97",
+      })
+      .run();
+    expect(world.starts).toHaveLength(2);
+  });
+});

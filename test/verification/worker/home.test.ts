@@ -1,0 +1,145 @@
+/** The App Home: whom it shows which tasks, and what its button to cancel does. */
+import { describe, expect, it } from "@jest/globals";
+import type { ButtonClick, HomeOpened } from "../../../lambdas/verification/task/messages.ts";
+import { askedAtMs, numberedAsk } from "../task/sample.ts";
+import { createWorld } from "./world.ts";
+import type { Operation } from "./world-fates.ts";
+
+const own = numberedAsk(1);
+const opened: HomeOpened = {
+  type: "home_opened",
+  requestId: "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c99",
+  team: "T1",
+  user: "U1",
+};
+const press = (change: Partial<ButtonClick> = {}): ButtonClick => ({
+  type: "button_click",
+  requestId: own.requestId,
+  team: "T1",
+  user: "U1",
+  atMs: askedAtMs,
+  button: { type: "cancel" },
+  ...change,
+});
+
+/** Slack takes no view. */
+const refuseHome = ({ name }: Operation) => (name === "publishHome" ? "refused" : "ok");
+
+/** The agent never ends by itself. */
+async function atWork(options: Parameters<typeof createWorld>[0] = {}) {
+  const world = createWorld({ pollsUntilDone: 1000, cancelable: true, ...options });
+  await world.deliver(own).run({ until: () => world.records.get(own.requestId)?.state === "waiting" });
+  return world;
+}
+
+type World = Awaited<ReturnType<typeof atWork>>;
+
+/** The request ids on the buttons of a view. */
+function cancelable({ homes }: World, index = -1): unknown[] {
+  return (homes.at(index)?.blocks ?? []).flatMap(({ accessory }) =>
+    accessory === undefined ? [] : [JSON.parse((accessory as { value: string }).value).r],
+  );
+}
+
+/** Handles what is due at once, and leaves the polls to come. */
+async function handle(world: World, message: ButtonClick | HomeOpened): Promise<void> {
+  world.interact(message);
+  await world.handleDue();
+}
+
+describe("the App Home", () => {
+  it("shows whoever opens it their own tasks of their own workspace, with a button each", async () => {
+    const world = await atWork();
+    const others = [
+      numberedAsk(2, { user: "U2", ts: `${askedAtMs / 1000}.000200` }),
+      numberedAsk(3, { team: "T2", ts: `${askedAtMs / 1000}.000300` }),
+    ];
+    for (const ask of others) world.deliver(ask);
+    await world.run({
+      until: () => others.every(({ requestId }) => world.records.get(requestId)?.state === "waiting"),
+    });
+    await handle(world, opened);
+    await handle(world, { ...opened, user: "U2" });
+    await handle(world, { ...opened, user: "U3" });
+    expect(world.homes.map(({ user }) => user)).toEqual(["U1", "U2", "U3"]);
+    expect([0, 1, 2].map((index) => cancelable(world, index))).toEqual([[own.requestId], [others[0]?.requestId], []]);
+  });
+
+  it("shows no task that is over", async () => {
+    const world = createWorld();
+    await world.deliver(own).run();
+    await handle(world, opened);
+    expect(cancelable(world)).toEqual([]);
+    expect(JSON.stringify(world.homes)).toContain("Nothing is under way.");
+    expect(JSON.stringify(world.homes)).not.toContain(own.message.text);
+  });
+
+  it("shows ten tasks at most, and says that there are more", async () => {
+    const world = createWorld({ pollsUntilDone: 1000 });
+    const asks = Array.from({ length: 12 }, (_, n) => numberedAsk(n, { ts: `${askedAtMs / 1000}.00${100 + n}` }));
+    for (const ask of asks) world.deliver(ask);
+    await world.run({ until: () => asks.every(({ requestId }) => world.records.get(requestId)?.state === "waiting") });
+    await handle(world, opened);
+    expect(cancelable(world)).toHaveLength(10);
+    expect(JSON.stringify(world.homes)).toContain("There are more.");
+  });
+
+  it("that cannot be published is given up, and harms no task", async () => {
+    const world = await atWork({ fate: refuseHome });
+    world.interact(opened);
+    await world.run({ maxSteps: 20 });
+    expect(world.homes).toEqual([]);
+    expect(world.records.get(own.requestId)?.state).toBe("waiting");
+    expect(world.archive).toEqual([]);
+  });
+});
+
+describe("the button to cancel of the App Home", () => {
+  it("cancels the task, and the view says so at once", async () => {
+    const world = await atWork();
+    await handle(world, opened);
+    await handle(world, press());
+    expect(cancelable(world)).toEqual([]);
+    expect(JSON.stringify(world.homes.at(-1))).toContain("Canceling");
+    await world.run();
+    expect(world.records.get(own.requestId)?.outcome).toMatchObject({ type: "failed", reason: "canceled" });
+    expect(world.ephemeralMessages).toEqual([]);
+  });
+
+  it("of a task that is over only shows what is under way now", async () => {
+    const world = createWorld();
+    await world.deliver(own).run();
+    await handle(world, press());
+    expect(world.homes.map(({ user }) => user)).toEqual(["U1"]);
+    expect(cancelable(world)).toEqual([]);
+    expect(world.cancels).toEqual([]);
+  });
+
+  it.each([
+    ["another person", { user: "U2" }],
+    ["the same person of another workspace", { team: "T2" }],
+    ["nobody's task", { requestId: "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c98" }],
+  ])("is not obeyed for a task that the view does not show: %s", async (_who, change) => {
+    const world = await atWork({ gate: { mayCancel: async () => true } });
+    await handle(world, press(change));
+    expect(world.homes).toEqual([]);
+    expect(world.records.get(own.requestId)?.cancelReason).toBeUndefined();
+    await world.run({ maxSteps: 20 });
+    expect(world.cancels).toEqual([]);
+  });
+
+  it("asks the same gate as the button in the thread", async () => {
+    const world = await atWork({ gate: { mayCancel: async () => false } });
+    await handle(world, press());
+    await world.run({ maxSteps: 20 });
+    expect(world.cancels).toEqual([]);
+    expect(cancelable(world)).toEqual([own.requestId]);
+  });
+
+  it("cancels although the view cannot be published", async () => {
+    const world = await atWork({ fate: refuseHome });
+    await handle(world, press());
+    await world.run();
+    expect(world.records.get(own.requestId)?.outcome).toMatchObject({ type: "failed", reason: "canceled" });
+  });
+});
