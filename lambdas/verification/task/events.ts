@@ -1,7 +1,7 @@
 /** The events and effects of the task machine, as plain data. */
 import type { ClientReason } from "../../../contracts/errors.ts";
 import type { ExecuteTaskParams, TaskResult } from "../../../contracts/methods.ts";
-import type { UserMessage } from "./messages.ts";
+import type { UserFile, UserMessage } from "./messages.ts";
 import type { Locale, Task, TaskOutcome } from "./task.ts";
 
 /**
@@ -60,8 +60,8 @@ export type TaskEvent =
   /** The question's message shows its current state. */
   | { type: "question_shown"; nowMs: number }
   | { type: "canceled"; nowMs: number }
-  /** The text of the message that an operator retries, or undefined if the message is gone. */
-  | { type: "message_read"; nowMs: number; text: string | undefined }
+  /** The message that an operator retries, or that a person asks about. `text` is undefined if the message is gone. */
+  | { type: "message_read"; nowMs: number; text: string | undefined; files?: UserFile[] | undefined }
   /** `count` tasks of the thread were asked to end. `isRepeated`: an earlier message had asked all of them. */
   | { type: "thread_canceled"; count: number; isRepeated: boolean }
   /** Slack has the file of that index, not yet shared (`fileId` undefined: it cannot be uploaded). */

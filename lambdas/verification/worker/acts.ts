@@ -84,7 +84,7 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
       case "cancel_thread":
         return { type: "thread_canceled", ...(await cancelThread({ task, signal })) };
       case "read_message":
-        return { type: "message_read", nowMs: now(), text: await readMessageText(request) };
+        return { type: "message_read", nowMs: now(), ...(await readMessage(request)) };
       case "announce":
         return { type: "announced", ts: await announceTask({ ...request, reconcile: act.reconcile }), nowMs: now() };
       case "prepare":
@@ -222,6 +222,17 @@ async function readHistory({ slack, task, signal }: PrepareRequest): Promise<Con
     if (isLastTry || isSlackError(thrown, ["gone", "refused"])) return [];
     throw thrown;
   }
+}
+
+type ReadMessage = Pick<Extract<TaskEvent, { type: "message_read" }>, "text" | "files">;
+
+async function readMessage(request: { slack: SlackApi; task: Task; signal: AbortSignal }): Promise<ReadMessage> {
+  const { slack, task, signal } = request;
+  const { about, channel, threadTs } = task.message;
+  if (about === undefined) return { text: await readMessageText(request) };
+  const call = { installation: installationOf(task), requestId: task.id, signal };
+  const found = await slack.message({ ...call, channel, ts: about.ts, threadTs });
+  return found ?? { text: undefined };
 }
 
 /**

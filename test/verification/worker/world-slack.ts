@@ -1,6 +1,7 @@
 /** Slack in memory: messages in channels and threads, streams, files, and what only one person sees. */
 import {
   type MessageContent,
+  type ModalView,
   type PostedMessage,
   type SlackApi,
   SlackError,
@@ -27,6 +28,8 @@ export type WorldSlack = {
   /** The statuses of all sessions, and their new names, in order. */
   sessions: string[];
   prompts: string[];
+  /** The modals that were opened, with their triggers. */
+  modals: { triggerId: string; view: ModalView }[];
   marks: Set<string>;
   /** How often a post was made although the thread showed that part already. */
   doubled(): number;
@@ -54,6 +57,7 @@ export function createWorldSlack({
   const statuses: string[] = [];
   const sessions: string[] = [];
   const prompts: string[] = [];
+  const modals: WorldSlack["modals"] = [];
   const marks = new Set<string>();
   let doubled = 0;
 
@@ -116,6 +120,21 @@ export function createWorldSlack({
             ),
           ),
         ),
+      message: ({ ts }) =>
+        at("message", () => {
+          const said = inSlack.find((each) => each.ts === ts);
+          return said && { text: said.text, files: [] };
+        }),
+      // The bot is in every channel but one, and one is shared.
+      channelInfo: ({ channel }) =>
+        at("channelInfo", () => ({ hasBot: channel !== "CWITHOUT", isShared: channel === "CSHARED" })),
+      openModal: ({ triggerId, view }) =>
+        at("openModal", () => {
+          if (triggerId === "late") throw new SlackError("refused", { slackError: "expired_trigger_id" });
+          if (modals.some((modal) => modal.triggerId === triggerId))
+            throw new SlackError("refused", { slackError: "exchanged_trigger_id" });
+          modals.push({ triggerId, view });
+        }),
       postEphemeral: ({ user, channel, threadTs, text }) =>
         at("whisper", () => void ephemeralMessages.push({ user, channel, threadTs, text })),
       openDirect: ({ user }) => at("openDirect", () => ({ channel: `D${user}` })),
@@ -151,5 +170,5 @@ export function createWorldSlack({
     };
   }
 
-  return { posts, api, ephemeralMessages, statuses, sessions, prompts, marks, doubled: () => doubled };
+  return { posts, api, ephemeralMessages, statuses, sessions, prompts, modals, marks, doubled: () => doubled };
 }

@@ -14,6 +14,7 @@ const scopesOf = (given: z.input<typeof configSchema> = {}) => botScopes(configO
 const everything: z.input<typeof configSchema> = {
   slack: {
     command: { name: "/sekisho", answerIn: "person" },
+    shortcut: {},
     assistant: { prompts: [{ title: "Help", message: "What can you do?" }] },
     admins: [{ group: "S0ADMINS" }],
     install: { clientId: "1.2", clientSecret: { env: "SLACK_CLIENT_SECRET" } },
@@ -32,6 +33,9 @@ const methods: Record<keyof SlackApi, readonly { method: string; scopes: readonl
   ],
   replies: [{ method: "conversations.replies", scopes: history }],
   posts: [{ method: "conversations.history", scopes: history }],
+  message: [{ method: "conversations.replies", scopes: history }],
+  channelInfo: [{ method: "conversations.info", scopes: ["channels:read", "groups:read", "im:read", "mpim:read"] }],
+  openModal: [{ method: "views.open", scopes: [] }],
   postEphemeral: [{ method: "chat.postEphemeral", scopes: ["chat:write"] }],
   openDirect: [{ method: "conversations.open", scopes: ["im:write"] }],
   person: [{ method: "users.info", scopes: ["users:read"] }],
