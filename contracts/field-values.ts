@@ -1,4 +1,5 @@
 /** Checks the values of a form against the fields of a question. Loads no schemas, because the ingress must start fast. */
+import { maxFieldTextLength } from "./limits.ts";
 import type { FieldValue, FieldValues, QuestionField } from "./question-fields.ts";
 
 /** Why a value does not fit. The fields are named by their ids. */
@@ -71,9 +72,6 @@ function isDate(text: string): boolean {
   const date = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
-
-/** Slack's own limit for a text that is typed into a form, in characters. */
-export const maxFieldTextLength = 3000;
 
 /** For developers, in English. Never holds a value. */
 export function describeFieldProblem(problem: FieldProblem["problem"]): string {

@@ -1,7 +1,7 @@
 /** The fields of a question: what a person fills in when buttons do not suffice, and the values that come back. */
 import * as z from "zod";
-import { maxFieldTextLength } from "./field-values.ts";
 import { isJsonWithin } from "./json-size.ts";
+import { maxFieldTextLength } from "./limits.ts";
 import { optionalField } from "./optional-field.ts";
 
 /** Fields of one question, and choices of one field. Slack shows at most 100 choices. */
