@@ -46,6 +46,8 @@ export async function startFakeSlack({ signingSecret, retryDelaysMs, log = silen
     statuses: ephemeral.statuses,
     prompts: ephemeral.prompts,
     sessions: ephemeral.sessions,
+    /** The open modals. */
+    modals: state.modals.all,
     file: files.find,
     /** Another app posts. */
     postAsOtherBot: (post: { channel: string; threadTs?: string; text: string }) =>

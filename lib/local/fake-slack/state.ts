@@ -4,8 +4,9 @@ import { createEphemeralState, type EphemeralChange } from "./ephemeral.ts";
 import { createFakeSlackFiles, openFileFolder } from "./files.ts";
 import { createFakeSlackMessages, type MessageChange, openMessageFile } from "./messages.ts";
 import { createFakeSlackTokens } from "./tokens.ts";
+import { createModals, type ModalChange } from "./views.ts";
 
-export type FakeSlackChange = MessageChange | EphemeralChange;
+export type FakeSlackChange = MessageChange | EphemeralChange | ModalChange;
 
 /** The strictness of this Slack where the real one is undocumented or may change. */
 export type Rules = {
@@ -55,6 +56,7 @@ export function createState(options: StateOptions) {
     messages,
     files: createFakeSlackFiles(file === undefined ? undefined : openFileFolder(`${file}.files`, onFailure, now)),
     ephemeral: createEphemeralState(changes.notify),
+    modals: createModals(now, changes.notify),
     tokens: createFakeSlackTokens(botToken, otherTokens),
     rules: { ...defaultRules, ...rules },
     /** The server sets it once it listens. Files are below it; it ends with a slash. */

@@ -9,6 +9,7 @@ import { fileMethods } from "./methods/files.ts";
 import { oauthMethods } from "./methods/oauth.ts";
 import { callsPerMinute, type Methods, methodRows, type SlackMethod } from "./methods/table.ts";
 import { userMethods } from "./methods/users.ts";
+import { viewMethods } from "./methods/views.ts";
 import { findBotUser, hasAccessToTeam, type MethodArgs, type MethodReply } from "./reply.ts";
 import type { FakeSlackState } from "./state.ts";
 
@@ -21,9 +22,10 @@ const methods: Methods<string> = {
   ...fileMethods,
   ...oauthMethods,
   ...userMethods,
+  ...viewMethods,
 };
 
-const jsonArgs = ["blocks", "metadata", "files", "prompts", "chunks"];
+const jsonArgs = ["blocks", "metadata", "files", "prompts", "chunks", "view"];
 
 /** `args` are missing if the call was refused before they were read. */
 export function answerCall(
@@ -57,7 +59,7 @@ export function answerCall(
   // The row's arguments are in `call` now, as the method's type wants them.
   const method = methods[name as SlackMethod] as (call: MethodContext) => { error?: string; [field: string]: unknown };
   const { error, ...fields } = method(call);
-  return { reply: error === undefined ? { ok: true, ...fields } : { ok: false, error }, args };
+  return { reply: error === undefined ? { ok: true, ...fields } : { ok: false, error, ...fields }, args };
 }
 
 function splitNames(names = ""): string[] {

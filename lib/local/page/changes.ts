@@ -26,8 +26,8 @@ export function createChangeFeed({ fakeSlack, stepRecorder }: RecordedSlack): Ev
 
 /** The people of the first workspace, and the channels that they are in. */
 function peopleAndChannels() {
-  const isInTeam = ({ team, sharedWith }: { team: string; sharedWith?: string }) =>
-    team === workspace.team && sharedWith === undefined;
+  const isInTeam = ({ team, sharedWith, withoutBot }: { team: string; sharedWith?: string; withoutBot?: true }) =>
+    team === workspace.team && sharedWith === undefined && withoutBot === undefined;
   return {
     people: people.filter(isInTeam).map(({ id, name, locale }) => ({ id, name, locale })),
     channels: channels.filter(isInTeam).map(({ id, name, direct, people: who }) => ({ id, name, direct, people: who })),
