@@ -94,8 +94,13 @@ export type EventOf<E extends TaskEvent["type"]> = Extract<TaskEvent, { type: E 
 export type AcceptedResult = Extract<TaskResult, { status: "accepted" }>;
 export type InputRequiredResult = Extract<TaskResult, { status: "input_required" }>;
 
-/** The earlier messages of the thread, and the message's files in a store that the Execution zone can read. */
-export type Context = Pick<ExecuteTaskParams, "history" | "attachments">;
+/**
+ * The earlier messages of the thread, and the message's files in a store that the Execution zone can read. `about`: the message that the
+ * person asks about as it is now, if it may have changed while the task waited; `gone` if it was deleted.
+ */
+export type Context = Pick<ExecuteTaskParams, "history" | "attachments"> & {
+  about?: { text: string; files: UserFile[] } | "gone" | undefined;
+};
 
 /**
  * How an attempt to show progress ended. `inDoubt`: an edit may still arrive. `delayMs`: Slack asked to wait this long. `isStopped`: a

@@ -91,13 +91,18 @@ export function onMessageRead(task: Task, event: EventOf<"message_read">, policy
 function onAboutRead(task: Task, { text, files = [], nowMs }: EventOf<"message_read">, policy: Policy): Transition {
   const { about, ...message } = task.message;
   if (about === undefined || text === undefined || about.hadInstruction) return turnAway(task, { type: "unreadable" });
-  const read = {
-    ...message,
-    about,
-    text: aboutText({ instruction: about.instruction.trim(), text }),
-    ...(files.length > 0 && { files }),
+  return acceptMessage({ ...task, message: withAbout({ ...message, about }, { text, files }) }, { nowMs, policy });
+}
+
+/** The message with the text and the files of the one that it is about. */
+function withAbout(message: Task["message"], read: { text: string; files: UserFile[] }): Task["message"] {
+  const { files: _files, ...rest } = message;
+  const instruction = message.about?.instruction.trim() ?? "";
+  return {
+    ...rest,
+    text: aboutText({ instruction, text: read.text }),
+    ...(read.files.length > 0 && { files: read.files }),
   };
-  return acceptMessage({ ...task, message: read }, { nowMs, policy });
 }
 
 /** The instruction, and the message as a quotation. */
@@ -286,8 +291,18 @@ export function onTurnShown(task: Task, event: EventOf<"progress_shown">): Trans
   return { task: withShownProgress(task, event), effects: [wake(0)] };
 }
 
-/** Fails the task unless all of its files were read, because without one of them the message could mean something else. */
-export function onPrepared(task: Task, { context }: EventOf<"prepared">, policy: Policy): Transition {
+/**
+ * Fails the task unless all of its files were read, because without one of them the message could mean something else. A message that is
+ * asked about counts as it is now: an edit or a deletion while the task waited takes effect.
+ */
+export function onPrepared(waited: Task, { context }: EventOf<"prepared">, policy: Policy): Transition {
+  const { about } = context;
+  if (about === "gone") {
+    return setOutcome(waited, failedOutcome({ reason: "canceled", lost: false }), { reconcile: true });
+  }
+  const task = about === undefined ? waited : { ...waited, message: withAbout(waited.message, about) };
+  const refusal = findRefusal(task.message);
+  if (refusal !== undefined) return setOutcome(task, refusal);
   const attached = new Set(context.attachments?.map(({ id }) => id));
   const missing = task.message.files?.find(({ id }) => !attached.has(id));
   if (missing !== undefined) return setOutcome(task, missingFileOutcome(missing));

@@ -202,11 +202,22 @@ type PrepareRequest = { slack: SlackApi; files: Files; task: Task; signal: Abort
 
 /** Gathers the thread's history and the message's files. Rejects with a FileRefused, or with a SlackError if a retry may succeed. */
 async function prepare(request: PrepareRequest): Promise<Context> {
-  const { files, task, signal } = request;
+  const { files, task: waited, signal } = request;
+  const about = await readChangedAbout(request);
+  if (about === "gone") return { about };
+  const task = about === undefined ? waited : { ...waited, message: { ...waited.message, files: about.files } };
   const { threadTs, command, files: asked = [] } = task.message;
   const attachments = asked.length > 0 ? await files.importAttachments({ task, signal }) : [];
   const history = threadTs !== undefined && !command ? await readHistory(request) : [];
-  return { attachments, history };
+  return { attachments, history, about };
+}
+
+/** The message that the person asks about, if the task has waited since it was read. */
+async function readChangedAbout(request: PrepareRequest): Promise<Context["about"]> {
+  const { message, history } = request.task;
+  if (message.about === undefined || !history.some(({ state }) => state === "queued")) return undefined;
+  const { text, files = [] } = await readMessage(request);
+  return text === undefined ? "gone" : { text, files };
 }
 
 /** Resolves to no history if the bot may not read the thread. */

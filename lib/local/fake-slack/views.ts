@@ -153,7 +153,7 @@ export function createModals(now: () => number, notify: (change: ModalChange) =>
 }
 
 /** The elements of a modal that a person fills in, by the ids of their blocks. */
-export function listInputs({ blocks }: FakeSlackView): { blockId: string; label: string; element: InputElement }[] {
+function listInputs({ blocks }: FakeSlackView): { blockId: string; label: string; element: InputElement }[] {
   return blocks.flatMap((block, index) =>
     block.type === "input"
       ? [{ blockId: block.block_id ?? `b${index}`, label: block.label.text, element: block.element }]

@@ -1,8 +1,7 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { App, LogLevel } from "@slack/bolt";
-import type { InputBlock, ModalView, PlainTextOption } from "@slack/types";
+import { App, LogLevel, type types } from "@slack/bolt";
 import { WebClient } from "@slack/web-api";
 import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { organization, workspace } from "../../../lib/local/fake-slack/workspace.ts";
@@ -61,7 +60,7 @@ describe("Slack's own client", () => {
 });
 
 /** With an input of each type that the app uses. */
-const sampleModal: ModalView = {
+const sampleModal: types.ModalView = {
   type: "modal",
   callback_id: "sample",
   title: { type: "plain_text", text: "Sample" },
@@ -76,11 +75,11 @@ const sampleModal: ModalView = {
   ],
 };
 
-function optionsOf(...values: string[]): PlainTextOption[] {
+function optionsOf(...values: string[]): types.PlainTextOption[] {
   return values.map((value) => ({ text: { type: "plain_text", text: value }, value }));
 }
 
-function inputOf(block_id: string, element: InputBlock["element"]): InputBlock {
+function inputOf(block_id: string, element: types.InputBlock["element"]): types.InputBlock {
   return {
     type: "input",
     block_id,

@@ -137,9 +137,17 @@ describe("the app manifest", () => {
       "agent_session_stopped",
     ]);
     expect(Object.keys(least.features)).toEqual(["app_home", "bot_user"]);
-    expect(Object.keys(most.features)).toEqual(["app_home", "bot_user", "slash_commands", "agent_view"]);
+    expect(Object.keys(most.features)).toEqual(["app_home", "bot_user", "slash_commands", "shortcuts", "agent_view"]);
     expect(least.oauth_config).not.toHaveProperty("redirect_urls");
     expect([least.settings.org_deploy_enabled, most.settings.org_deploy_enabled]).toEqual([false, true]);
+  });
+
+  it("adds the shortcut to the menu of messages, under the name that is configured", () => {
+    const { features } = manifestOf({ slack: { shortcut: { name: "質問する" } } });
+    expect(features).toMatchObject({
+      shortcuts: [{ name: "質問する", type: "message", callback_id: "sekisho_ask_about" }],
+    });
+    expect(() => manifestOf({ slack: { shortcut: { name: "x".repeat(25) } } })).toThrow();
   });
 
   it("declares an agent, or the older assistant where the app still is one", () => {
