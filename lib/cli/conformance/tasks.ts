@@ -12,7 +12,7 @@ export const channel = "C0CONFORMANCE";
 const maxPolls = 600;
 
 /** The texts that are sent to the agent behind the endpoint. */
-export type Texts = { plain: string; slow: string; fail: string; ask: string; file: string };
+export type Texts = { plain: string; slow: string; fail: string; ask: string; form: string; file: string };
 
 /** How long the run waits. Tests shorten all of them. */
 export type Waits = {
@@ -133,6 +133,9 @@ export type SharedTasks = {
   /** The same question once more, for cases that end it in another way. */
   askingAgain(): Promise<AskingTask>;
   askingForText(): Promise<AskingTask>;
+  /** Two questions that should have fields. */
+  askingWithFields(): Promise<AskingTask>;
+  askingWithFieldsAgain(): Promise<AskingTask>;
   /** The first slow task, whatever came. */
   slow(): Promise<SentTask>;
   /** The first slow task, accepted. */
@@ -159,8 +162,9 @@ export function createSharedTasks(
   const slow = together(first);
   const accept = (task: () => Promise<SentTask>) => share(async () => toAccepted(await task(), texts.slow));
   const accepted = accept(slow);
-  const ask = async (work: Work) =>
-    toAsking(await followTask(work, await startTask(work, { text: texts.ask })), texts.ask);
+  const askWith = (text: string) => async (work: Work) =>
+    toAsking(await followTask(work, await startTask(work, { text })), text);
+  const [ask, askForm] = [askWith(texts.ask), askWith(texts.form)];
   const plain = (work: Work) => runToSuccess(work, { text: `${texts.plain}\n"quoted"  \\ done` });
   return {
     plain: share(plain),
@@ -169,6 +173,8 @@ export function createSharedTasks(
     asking: share(ask),
     askingAgain: share(ask),
     askingForText: share(ask),
+    askingWithFields: share(askForm),
+    askingWithFieldsAgain: share(askForm),
     slow,
     accepted,
     slowEnd: share(async (work) => followTask(work, await accepted())),

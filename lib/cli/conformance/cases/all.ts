@@ -7,6 +7,7 @@ import { envelopeCases } from "./envelope.ts";
 import { executeCases } from "./execute.ts";
 import { idempotencyCases } from "./idempotency.ts";
 import { hostileCases, isolationCases } from "./isolation.ts";
+import { questionFieldCases } from "./question-fields.ts";
 import { failureCases, questionCases, unknownTaskCases } from "./questions.ts";
 import { secondLookCases } from "./second-look.ts";
 import { leakCases, rawCases } from "./sums.ts";
@@ -20,6 +21,7 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...unknownTaskCases,
   ...failureCases,
   ...questionCases,
+  ...questionFieldCases,
   ...acceptedCases,
   ...cancelCases,
   ...endedCases,
