@@ -2,6 +2,7 @@
 import type { Ingress, IngressRequest } from "../../lambdas/verification/ingress/ingress.ts";
 import { requestIdOf } from "../../lambdas/verification/task/routing.ts";
 import { clickButtons } from "./button-clicks.ts";
+import { chooseShortcuts, fillForms } from "./forms.ts";
 import type { Pool } from "./pool.ts";
 import { createProcess, within } from "./processes.ts";
 import { workspace } from "./settings.ts";
@@ -73,6 +74,8 @@ export function writeMessages({
     within({ process: slack, run: () => later({ delayMs: change.afterMs, run: makeChange }) });
   }
   clickButtons({ world, slack: simulated, process: slack, ingresses });
+  fillForms({ world, slack: simulated, process: slack, ingresses });
+  chooseShortcuts({ world, slack: simulated, process: slack, ingresses }, asked);
   return asked;
 
   function deliver(told: Told, attempt: number): void {
