@@ -152,13 +152,21 @@ export function createModals(now: () => number, notify: (change: ModalChange) =>
   };
 }
 
+type ModalInput = {
+  blockId: string;
+  label: string;
+  hint: string | undefined;
+  isOptional: boolean;
+  element: InputElement;
+};
+
 /** The elements of a modal that a person fills in, by the ids of their blocks. */
-function listInputs({ blocks }: FakeSlackView): { blockId: string; label: string; element: InputElement }[] {
-  return blocks.flatMap((block, index) =>
-    block.type === "input"
-      ? [{ blockId: block.block_id ?? `b${index}`, label: block.label.text, element: block.element }]
-      : [],
-  );
+export function listInputs({ blocks }: FakeSlackView): ModalInput[] {
+  return blocks.flatMap((block, index) => {
+    if (block.type !== "input") return [];
+    const { block_id: blockId = `b${index}`, label, hint, optional = false, element } = block;
+    return [{ blockId, label: label.text, hint: hint?.text, isOptional: optional, element }];
+  });
 }
 
 /** What a person has filled in, by the labels of the inputs: of choices their labels too. */

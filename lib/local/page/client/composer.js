@@ -78,6 +78,7 @@ export function startComposer({ where, leaveThread }) {
   return {
     send,
     clickButton: (clicked) => problem.attempt(() => act("/local/clicks", { ...clicked, user: where().user })),
+    askAbout: (message) => problem.attempt(() => act("/local/shortcuts", { ...message, user: where().user })),
     converse: () => problem.attempt(() => act("/local/conversations", { user: where().user })),
   };
 }
