@@ -139,6 +139,16 @@ describe("a submitted form", () => {
     expect(world.records.get(ask.requestId)).toMatchObject({ state: "asking" });
   });
 
+  it("that meets a worker at work on the task waits for it", async () => {
+    const world = await askingWorld();
+    const record = world.records.get(ask.requestId);
+    if (record === undefined) throw new Error("There is no record.");
+    world.records.set(ask.requestId, { ...record, lease: { owner: "another", untilMs: world.now() + 20_000 } });
+    await world.interact(submit()).run();
+    expect(world.given).toMatchObject([{ params: { fields: { region: "ap", copies: 2 } } }]);
+    expect(world.ephemeralMessages).toEqual([]);
+  });
+
   it("can be replaced by a reply in the thread", async () => {
     const world = await askingWorld();
     const reply = sampleAsk({

@@ -63,7 +63,8 @@ function drawMessage({ message, chosen, act }) {
       "div.under",
       reactions.map(({ name, shown }) => h("span.reaction", { title: `:${name}:` }, shown)),
       isElsewhere && h("button.link", show, "Show timeline"),
-      h("button.link", { "data-key": `about/${ts}`, onclick: () => act.askAbout({ channel, ts }) }, "Ask about this"),
+      parts.every(({ type }) => type !== "buttons") &&
+        h("button.link", { "data-key": `about/${ts}`, onclick: () => act.askAbout({ channel, ts }) }, "Ask about this"),
     ),
   );
 }
