@@ -1,4 +1,7 @@
-/** Handles what people do in Slack other than to write: click a button, submit a form, use the shortcut, open a conversation, and press Slack's stop button. */
+/**
+ * Handles what people do in Slack other than to write: click a button, submit a form, choose the shortcut, open a conversation, and press
+ * Slack's stop button.
+ */
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";

@@ -1,4 +1,7 @@
-/** Builds the bot's modals (https://docs.slack.dev/reference/views/modal-views): one with a question's fields, and that of the message shortcut. */
+/**
+ * Builds the bot's modals (https://docs.slack.dev/reference/views/modal-views): one with a question's fields, and that of the message
+ * shortcut. `modal-values.ts` reads them when they come back.
+ */
 import type { FieldValue, FieldValues, QuestionField } from "../../../../contracts/question-fields.ts";
 import type { AgentQuestion, Locale, Task } from "../../task/task.ts";
 import type { ModalView, SlackBlock } from "../api/slack.ts";

@@ -3,7 +3,7 @@ import { $, h } from "../../web/dom.js";
 import { act, errorBox, upload } from "../../web/server.js";
 import { sizeOf } from "./draw-thread.js";
 
-const suggestions = ["What is a sekisho?", "progress", "ask me", "long", "file", "stream", "fail"];
+const suggestions = ["What is a sekisho?", "progress", "ask me", "ask form", "long", "file", "stream", "fail"];
 
 /** `where()` is the channel, the thread and the person at that moment. */
 export function startComposer({ where, leaveThread }) {
