@@ -6,8 +6,6 @@ import * as z from "zod";
 import { blockId, modalBlocks, plainText } from "./blocks.ts";
 import { findTeamOfChannel, workspace } from "./workspace.ts";
 
-/** A trigger is good for this long, and for one modal. */
-const triggerLifeMs = 3000;
 const maxBlocks = 100;
 
 const actionId = z.string().min(1).max(255);
@@ -114,7 +112,9 @@ type Trigger = { user: string; channel: string; issuedAtMs: number; isExchanged:
 
 export type ModalChange = { type: "modal"; user: string; modal: OpenModal | undefined };
 
-export function createModals(now: () => number, notify: (change: ModalChange) => void) {
+type ModalsOptions = { now: () => number; triggerLifeMs: number; notify: (change: ModalChange) => void };
+
+export function createModals({ now, triggerLifeMs, notify }: ModalsOptions) {
   const triggers = new Map<string, Trigger>();
   const open = new Map<string, OpenModal>();
   let views = 0;
