@@ -40,8 +40,13 @@ export const examples: { readonly [M in MethodName]: Example<M> } = {
     result: { status: "canceled", task_id: taskId },
   },
   answer_task: {
-    summary: "A person clicked an option of the agent's question",
-    params: { task_id: taskId, option_id: "yes", user_id: "U012AB3CD", question_id: "q-1" },
+    summary: "A person filled in the fields of the agent's question",
+    params: {
+      task_id: taskId,
+      fields: { region: "eu", day: "2026-03-31", copies: 2 },
+      user_id: "U012AB3CD",
+      question_id: "q-1",
+    },
     result: { status: "accepted", task_id: taskId, poll_after_ms: 1000 },
   },
   "rpc.discover": {

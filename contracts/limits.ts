@@ -14,3 +14,5 @@ export const maxHistoryBytes = 64 * 1024;
 export const maxResultBytes = 256 * 1024;
 /** Steps of one progress. */
 export const maxSteps = 50;
+/** Slack's own limit for a text that is typed into a form, in characters. */
+export const maxFieldTextLength = 3000;

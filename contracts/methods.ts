@@ -17,6 +17,7 @@ import {
 } from "./limits.ts";
 import { isSecureUrl } from "./loopback.ts";
 import { optionalContent, optionalField } from "./optional-field.ts";
+import { fieldValuesSchema, questionFieldsSchema } from "./question-fields.ts";
 
 /** In bytes of UTF-8. */
 export const maxRequestBytes = 256 * 1024;
@@ -167,6 +168,9 @@ export const inputRequiredResultSchema = z.looseObject({
   task_id: taskId,
   prompt: z.string(),
   options: optionalField(z.array(questionOptionSchema)),
+  fields: optionalField(questionFieldsSchema).describe(
+    "What a person fills in. A client that does not know it shows the prompt and answers with text",
+  ),
   kind: optionalField(z.literal("auth")).describe(
     "auth: the agent asks for credentials, which the user gives elsewhere",
   ),
@@ -222,6 +226,7 @@ const answerTaskParamsSchema = z.object({
   task_id: taskId,
   option_id: optionalField(optionIdSchema),
   text: optionalField(z.string().max(maxTextLength)),
+  fields: optionalField(fieldValuesSchema).describe("The values of the question's fields, by their ids"),
   user_id: optionalField(slackId),
   question_id: optionalField(z.string().min(1).max(128)).describe("The id of the answered question, if it has one"),
 });

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { type ClientReason, SekishoError } from "../../contracts/errors.ts";
 import type { TaskResult } from "../../contracts/methods.ts";
+import type { QuestionField } from "../../contracts/question-fields.ts";
 import { backoffMs } from "../../lambdas/shared/async/waiting.ts";
 import {
   authorizerOf,
@@ -93,6 +94,7 @@ async function sendAndShow(run: CommandRun, sending: Sending): Promise<number> {
     });
     const shown = result.status === "success" ? result.response_text : result.prompt;
     run.print(json ? toJson(result) : sanitizeLines(shown));
+    if (result.status === "input_required" && result.fields !== undefined) note(describeFields(result.fields));
     return exitCodes.success;
   } catch (thrown) {
     const error = SekishoError.from(thrown);
@@ -106,6 +108,16 @@ async function sendAndShow(run: CommandRun, sending: Sending): Promise<number> {
     note(failure.text);
     return failure.isUnreachable ? exitCodes.notReachable : exitCodes.failed;
   }
+}
+
+/** Says what would answer the question, because this command does not answer questions. */
+function describeFields(fields: readonly QuestionField[]): string {
+  const lines = fields.map((field) => {
+    const choices = "options" in field ? `: ${field.options.map(({ id }) => id).join(", ")}` : "";
+    return sanitizeLine(`  ${field.id} (${field.type}${field.required ? ", required" : ""})${choices}`);
+  });
+  const answer = "This command does not answer questions. answer_task does, with fields by these ids, or with a text:";
+  return [answer, ...lines].join("\n");
 }
 
 /** The longest time that a host may hold one `get_task`. */

@@ -65,7 +65,8 @@ export async function openFakeSlack({ log, file }: { log: Log; file?: string }):
 }> {
   const signingSecret = randomBytes(16).toString("hex");
   const botToken = `xoxb-${randomBytes(24).toString("hex")}`;
-  const fakeSlack = await startFakeSlack({ signingSecret, botToken, log, file });
+  // A busy machine may be slower than Slack allows.
+  const fakeSlack = await startFakeSlack({ signingSecret, botToken, log, file, triggerLifeMs: 30_000 });
   const slack = {
     apiUrl: fakeSlack.apiUrl,
     signingSecret: async () => signingSecret,

@@ -1,6 +1,7 @@
 /** Delivers events and forms as Slack does: signed when they are sent, and events again if they are not acknowledged. */
 import { createHmac } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
+import { readJson } from "./read-json.ts";
 
 export type Delivery = {
   /** The last delivery's HTTP status. Undefined without an answer. */
@@ -9,6 +10,9 @@ export type Delivery = {
   /** No delivery was acknowledged, but one had no answer or a 5xx, so the app may have accepted it. */
   isAmbiguous: boolean;
 };
+
+/** `reply` is the JSON of the answer, if it has any. */
+export type FormDelivered = Delivery & { reply?: unknown };
 
 /** Slack waits this long for an answer. */
 const answerTimeoutMs = 3000;
@@ -71,13 +75,14 @@ type FormDelivery = {
   signal?: AbortSignal;
 };
 
-/** Sends a slash command or a button click, signed in the same way. Slack never retries these. */
-export async function sendForm(request: FormDelivery): Promise<Delivery> {
+/** Sends a slash command, a button click, a shortcut or a submitted modal, signed in the same way. Slack never retries these. */
+export async function sendForm(request: FormDelivery): Promise<FormDelivered> {
   const { url, signingSecret, form, now = Date.now, signal = new AbortController().signal } = request;
   const body = new URLSearchParams(form).toString();
   const headers = signedHeaders({ signingSecret, body, contentType: "application/x-www-form-urlencoded", now });
-  const { status, taken } = await post({ eventsUrl: url, headers, body, signal });
-  return { status, deliveries: 1, isAmbiguous: !taken && mayHaveArrived(status) };
+  const { status, taken, text } = await post({ eventsUrl: url, headers, body, signal });
+  const reply = text === "" ? undefined : readJson(text);
+  return { status, deliveries: 1, isAmbiguous: !taken && mayHaveArrived(status), reply };
 }
 
 type SignedBody = { signingSecret: string; body: string; contentType: string; now: () => number };
@@ -99,14 +104,14 @@ async function post({
   headers,
   body,
   signal,
-}: Post): Promise<{ status: number | undefined; taken: boolean; noRetry: boolean }> {
+}: Post): Promise<{ status: number | undefined; taken: boolean; noRetry: boolean; text: string }> {
   try {
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(answerTimeoutMs)]);
     const response = await fetch(eventsUrl, { method: "POST", headers, body, redirect: "manual", signal: bounded });
-    await response.body?.cancel();
+    const text = await response.text();
     const noRetry = response.headers.get("x-slack-no-retry") === "1";
-    return { status: response.status, taken: response.ok, noRetry };
+    return { status: response.status, taken: response.ok, noRetry, text };
   } catch {
-    return { status: undefined, taken: false, noRetry: false };
+    return { status: undefined, taken: false, noRetry: false, text: "" };
   }
 }

@@ -47,8 +47,9 @@ export async function startSocketMode(options: SocketModeOptions): Promise<Socke
     const type = types.find((known) => known === given);
     const taken = type === undefined ? "dropped" : await intake({ type, payload });
     if (taken === "failed") return;
+    const reply = typeof taken === "object" ? taken.reply : {};
     // The connection has ended: Slack delivers again, and the request id will be the same.
-    await ack().catch(() => log.debug("socket_mode_unacknowledged"));
+    await ack(reply).catch(() => log.debug("socket_mode_unacknowledged"));
   }
   function onEnvelope(envelope: Envelope): void {
     const received = receive(envelope)
@@ -105,7 +106,7 @@ export async function startSocketMode(options: SocketModeOptions): Promise<Socke
 }
 
 /** As Slack sent it. `ack` rejects if the connection has ended. */
-type Envelope = { type: string; payload: unknown; ack: () => Promise<void> };
+type Envelope = { type: string; payload: unknown; ack: (reply: object) => Promise<void> };
 /** `over` resolves when the connection has ended, on either side. */
 type SocketModeConnection = { over: Promise<void>; close(): Promise<void> };
 
@@ -180,14 +181,16 @@ function takeEnvelopes({ client, onEnvelope }: EnvelopeSource): void {
     if (frame?.kind === "control") for (const listener of ofClient) listener(data, isBinary);
     if (frame?.kind !== "envelope") return;
     const { id, type, payload } = frame;
-    onEnvelope({ type, payload, ack: () => acknowledge({ client, id }) });
+    onEnvelope({ type, payload, ack: (reply) => acknowledge({ client, id, reply }) });
   });
 }
 
-async function acknowledge({ client: { websocket }, id }: { client: SocketModeClient; id: string }): Promise<void> {
+type Acknowledgement = { client: SocketModeClient; id: string; reply: object };
+
+async function acknowledge({ client: { websocket }, id, reply }: Acknowledgement): Promise<void> {
   if (!websocket?.isActive()) throw new Error("The connection is gone.");
   await new Promise<void>((resolve, reject) => {
-    websocket.send(JSON.stringify({ envelope_id: id, payload: {} }), (error) => (error ? reject(error) : resolve()));
+    websocket.send(JSON.stringify({ envelope_id: id, payload: reply }), (error) => (error ? reject(error) : resolve()));
   });
 }
 

@@ -73,6 +73,38 @@ withBrowser("the page in a browser", () => {
     expect(await yes.count()).toBe(0);
   });
 
+  it("shows a question's form as a dialog, says below an input what is wrong, and sends what is filled in", async () => {
+    await person.say("ask form");
+    await person.press("Answer");
+    const dialog = page.getByRole("dialog", { name: "Your answer" });
+    await dialog.getByLabel("Road").selectOption("中山道");
+    await dialog.getByLabel("Luggage").selectOption(["Papers", "Umbrella"]);
+    await dialog.getByLabel("Travellers").fill("2");
+    await dialog.getByLabel("Day of departure").fill("2026-03-31");
+    // The browser itself checks lengths, so the server gets what a client that does not would send.
+    await dialog.getByLabel("Reason").evaluate((area) => area.removeAttribute("maxlength"));
+    await dialog.getByLabel("Reason").fill("x".repeat(301));
+    await dialog.getByRole("button", { name: "Send" }).click();
+    await dialog.getByText("This is too long. Use at most 300 characters.").waitFor();
+    await dialog.getByLabel("Reason").fill("Business");
+    await dialog.getByRole("button", { name: "Send" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    await person
+      .thread()
+      .getByText(/road: nakasendo; luggage: papers, umbrella; travellers: 2; day: 2026-03-31; reason: Business/)
+      .waitFor();
+  });
+
+  it("hands a message to the bot by the shortcut, with an instruction", async () => {
+    await person.say("What is a sekisho?");
+    await person.thread().getByText("I am the echo agent.").waitFor();
+    await person.thread().getByRole("button", { name: "Ask about this" }).first().click();
+    const dialog = page.getByRole("dialog", { name: "Ask about this" });
+    await dialog.getByLabel("What should I do with it?").fill("Translate this");
+    await dialog.getByRole("button", { name: "Send" }).click();
+    await person.thread().getByText("Translate this").waitFor();
+  });
+
   it("takes the answer in words too, as a reply in the thread", async () => {
     await person.say("ask me");
     await person.thread().getByRole("button", { name: "Yes", exact: true }).waitFor();

@@ -64,14 +64,14 @@ describe("a bundle", () => {
   });
 
   it.each([
-    ["ingress", 52],
-    ["worker", 764],
-    ["deadLetters", 346],
+    ["ingress", 60],
+    ["worker", 780],
+    ["deadLetters", 350],
     ["installFlow", 164],
-    ["executionUrl", 360],
+    ["executionUrl", 363],
     ["executionWorker", 272],
     ["agentcore", 728],
-    ["container", 479],
+    ["container", 482],
   ] as const)("of %s loads at most %s KB at a cold start", (name, most) => {
     expect(echo(name).kilobytes).toBeLessThanOrEqual(most);
   });
@@ -86,7 +86,7 @@ describe("a bundle", () => {
   });
 
   it.each([
-    ["echo", 10.5],
+    ["echo", 11.1],
     [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 20.5],
     [{ type: "bedrock", modelId: "amazon.nova-lite-v1:0" }, 345],
   ])("of an agent, %j, has at most %s KB", (agent, most) => {

@@ -275,3 +275,23 @@ describe("a task of the command line", () => {
     expect(asked.at(-1)).toMatchObject({ method: "cancel_task" });
   });
 });
+
+describe("sekisho send to an agent that asks with fields", () => {
+  it("prints the question, and says which fields would answer it and how", async () => {
+    const options = [
+      { id: "eu", label: "Europe" },
+      { id: "a\u202ep", label: "Asia" },
+    ];
+    const fields = [
+      { id: "region", label: "Region", type: "choice", required: true, options },
+      { id: "copies", label: "Copies", type: "number" },
+    ];
+    const asks = { status: "input_required", task_id: "t", prompt: "Where to?", fields };
+    const url = await serve((call) => result(call, asks));
+    const { code, stdout, stderr } = await send(url);
+    expect([code, stdout]).toEqual([0, "Where to?\n"]);
+    expect(stderr).toContain("This command does not answer questions. answer_task does");
+    expect(stderr).toMatch(/ {2}region \(choice, required\): eu, ap?\S*\n {2}copies \(number\)/);
+    expect(stderr).not.toContain("\u202e");
+  });
+});

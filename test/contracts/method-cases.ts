@@ -15,6 +15,7 @@ const task = { channel: "C1", text: "hello" };
 const attachment = { id: "F1", name: "a.txt", mimetype: "text/plain", size: 0, url: "https://files.example/a" };
 const message = { role: "user", text: "earlier" };
 const textOfBytes = (bytes: number) => ({ role: "user", text: "x".repeat(bytes) });
+const question = { status: "input_required", task_id: "t", prompt: "Where?" };
 const session = (length: number) => "s".repeat(length);
 
 function params(method: MethodName, accepted: boolean, cases: Readonly<Record<string, unknown>>): MethodCase[] {
@@ -129,6 +130,19 @@ export const methodCases: readonly MethodCase[] = [
   ...params("answer_task", true, {
     "an option": { task_id: "t", option_id: "yes", user_id: "U1" },
     "a text": { task_id: "t", text: "yes" },
+    "values of fields": { task_id: "t", fields: { region: "eu", tags: ["a", "b"], count: 2.5, day: "2026-03-31" } },
+    "values that are absent": { task_id: "t", fields: { region: "", tags: [], count: null } },
+    "no values": { task_id: "t", fields: {} },
+  }),
+  ...params("answer_task", false, {
+    "a value that is an object": { task_id: "t", fields: { region: {} } },
+    "a value of 3,001 characters": { task_id: "t", fields: { region: "x".repeat(3001) } },
+    "a field that no id can be": { task_id: "t", fields: { "a b": "eu" } },
+    "a field that is the name of a prototype": { task_id: "t", fields: { __proto: 1, _x: "eu" } },
+    "values of twenty-one fields": {
+      task_id: "t",
+      fields: Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`f${index}`, "x"])),
+    },
   }),
   ...params("answer_task", false, { "no task id": { option_id: "yes" }, "a request id instead": { request_id: "r" } }),
   ...params("rpc.discover", true, { "empty params": {} }),
@@ -166,6 +180,18 @@ export const methodCases: readonly MethodCase[] = [
     },
   }),
   ...results("execute_task", false, {
+    "a question with a field of no type": { ...question, fields: [{ id: "a", label: "A" }] },
+    "a question with a field of an unknown type": { ...question, fields: [{ id: "a", label: "A", type: "colour" }] },
+    "a question with a blank label": { ...question, fields: [{ id: "a", label: " ", type: "text" }] },
+    "a question with a choice of nothing": {
+      ...question,
+      fields: [{ id: "a", label: "A", type: "choice", options: [] }],
+    },
+    "a question with an empty list of fields": { ...question, fields: [] },
+    "a question with twenty-one fields": {
+      ...question,
+      fields: Array.from({ length: 21 }, (_, index) => ({ id: `f${index}`, label: "A", type: "text" })),
+    },
     "no status": { response_text: "x" },
     "a status of nobody": { status: "done", response_text: "x" },
     "a success without a text": { status: "success" },
@@ -181,6 +207,46 @@ export const methodCases: readonly MethodCase[] = [
     "a text": "done",
     null: null,
   }),
+  ...results("get_task", true, {
+    "a question with fields of all types": {
+      ...question,
+      fields: [
+        { id: "region", label: "Region", type: "choice", required: true, options: [{ id: "eu", label: "Europe" }] },
+        { id: "tags", label: "Tags", type: "choices", options: [{ id: "a", label: "A" }] },
+        { id: "why", label: "Why", type: "text", multiline: true, max_length: 3000 },
+        { id: "count", label: "How many", type: "number", min: -1.5, max: 10 },
+        { id: "day", label: "Day", type: "date", required: false },
+      ],
+    },
+  }),
+  ...codeOnly(
+    results("get_task", false, {
+      "a question with two fields of one id": {
+        ...question,
+        fields: [
+          { id: "a", label: "A", type: "text" },
+          { id: "a", label: "B", type: "date" },
+        ],
+      },
+      "a question with two choices of one id": {
+        ...question,
+        fields: [{ id: "a", label: "A", type: "choice", options: Array(2).fill({ id: "x", label: "X" }) }],
+      },
+      "a question with a number between 2 and 1": {
+        ...question,
+        fields: [{ id: "a", label: "A", type: "number", min: 2, max: 1 }],
+      },
+      "a question with more than 32 KiB of fields": {
+        ...question,
+        fields: Array.from({ length: 5 }, (_, index) => ({
+          id: `f${index}`,
+          label: "A",
+          type: "choice",
+          options: Array.from({ length: 100 }, (_each, at) => ({ id: `o${at}`, label: "関".repeat(60) })),
+        })),
+      },
+    }),
+  ),
   ...results("get_task", true, {
     "accepted with progress": { status: "accepted", task_id: "t", progress: { text: "half", percent: 50 } },
     "accepted with progress that says nothing": { status: "accepted", task_id: "t", progress: {} },

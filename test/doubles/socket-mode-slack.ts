@@ -17,6 +17,7 @@ type Pending = SentEnvelope & {
 
 export async function startSocketModeSlack({ appToken, forwardTo }: { appToken: string; forwardTo?: string }) {
   const tickets = new Set<string>();
+  const replies: unknown[] = [];
   const pending = new Map<string, Pending>();
   const timers = new Set<NodeJS.Timeout>();
   let refusal: string | number | undefined;
@@ -78,10 +79,11 @@ export async function startSocketModeSlack({ appToken, forwardTo }: { appToken: 
 
   function sendHello(socket: WebSocket): void {
     socket.on("message", (data) => {
-      const { envelope_id } = JSON.parse(String(data)) as { envelope_id?: string };
+      const { envelope_id, payload } = JSON.parse(String(data)) as { envelope_id?: string; payload?: unknown };
       const acknowledged = envelope_id === undefined ? undefined : pending.get(envelope_id);
       if (acknowledged === undefined) return;
       pending.delete(acknowledged.id);
+      replies.push(payload);
       acknowledged.resolve(acknowledged.deliveries);
     });
     socket.on("error", () => {});
@@ -122,6 +124,8 @@ export async function startSocketModeSlack({ appToken, forwardTo }: { appToken: 
     eventsUrl: `http://127.0.0.1:${port}/slack/events`,
     /** Waits for a connection, and resolves to the number of deliveries after the acknowledgement. Slack waits 3 s for one. */
     deliver,
+    /** What came with the acknowledgements, in order. */
+    replies: () => replies,
     /** Open connections. `hellos` counts all that ever opened. */
     connections: () => sockets.clients.size,
     hellos: () => hellos,

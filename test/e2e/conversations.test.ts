@@ -55,6 +55,35 @@ const stories = {
     expect(started).toEqual([]);
   },
 
+  async "a question with fields is filled in in a modal, and says what was answered"(world: E2eWorld) {
+    const { fakeSlack, eventsUrl } = world;
+    const asked = world.ask("private, ask form");
+    const { channel, ts } = await withButton(world, asked, "Answer");
+    fakeSlack.clickButton({ eventsUrl, channel, ts, label: "Answer" });
+    const modal = await until(() =>
+      fakeSlack.modals().find(({ view }) => view.private_metadata?.includes(asked.requestId)),
+    );
+    const wrong = { Road: "中山道", Travellers: "21", Reason: "x".repeat(301) };
+    expect(await fakeSlack.submitModal({ eventsUrl, id: modal.id, filledIn: wrong })).toMatchObject({
+      status: 200,
+      errors: { "2": "This must be 20 or less.", "4": "This is too long. Use at most 300 characters." },
+    });
+    const filledIn = {
+      Road: "中山道",
+      Luggage: ["Umbrella", "Rice"],
+      Travellers: "2",
+      "Day of departure": "2026-03-31",
+    };
+    expect((await fakeSlack.submitModal({ eventsUrl, id: modal.id, filledIn })).errors).toBeUndefined();
+    expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "answer" });
+    const [question, answer, ...more] = world.answersTo(asked.message);
+    expect(question?.text).toMatch(
+      /Answered.*<@UPERSON>[\s\S]*Road: 中山道\n> Luggage: Rice, Umbrella\n> Travellers: 2\n> Day/,
+    );
+    expect(answer?.text).toContain("road: nakasendo; luggage: umbrella, rice; travellers: 2; day: 2026-03-31");
+    expect(more).toEqual([]);
+  },
+
   async "two questions one after the other are answered each"(world: E2eWorld) {
     const asked = world.ask("private, ask twice");
     for (const [prompt, label] of [

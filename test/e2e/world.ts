@@ -102,6 +102,8 @@ export async function startWorld({
   const fakeSlack = await startFakeSlack({
     signingSecret,
     botToken,
+    // This machine may be slower than Slack allows.
+    triggerLifeMs: 60_000,
     ...(install === undefined ? {} : { install }),
     ...(retryDelaysMs === undefined ? {} : { retryDelaysMs }),
   });

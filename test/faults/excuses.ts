@@ -94,7 +94,7 @@ function isDue({ world, fate, type }: { world: World; fate: Fate; type: string }
     case "unanswered":
       if (isQuestionOver(world)) return true;
       if (!expected.hasReply && awayMs(outages) >= patienceMs) return true;
-      return !expected.hasReply && (story.buttonClicks.length === 0 || steps.some(isMet));
+      return !expected.hasReply && (story.buttonClicks.length + (story.forms ?? []).length === 0 || steps.some(isMet));
     // It could not be read for a quarter of a minute.
     case "file_refused":
       return steps.filter(isMet).filter(({ point }) => point === "files.in").length >= 3;

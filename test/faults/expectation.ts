@@ -79,13 +79,14 @@ function textsOf(about: About): string[] | undefined {
     .flatMap(({ option }) => options[option]?.id ?? []);
   const answers = [
     ...clicked.map((option_id) => ({ option_id, text: "" })),
+    ...(story.forms ?? []).map(({ choice }) => ({ fields: { choice: options[choice]?.id ?? "" }, text: "" })),
     ...repliesTo(about).map(({ text }) => ({ text })),
   ];
   return answers.map((answer) => agentsAnswer({ text: message.text, answers: [answer] }));
 }
 
 function asks({ message, asked, world }: About): boolean {
-  return world.story.agent.asks === true && message === asked[0];
+  return world.story.agent.asks !== undefined && message === asked[0];
 }
 
 function repliesTo(about: About): Asked[] {

@@ -36,6 +36,7 @@ export type Fault = { at: number; kind: Kind };
 export type Point =
   | "slack.event"
   | "slack.button_click"
+  | "slack.modal"
   | "slack.post"
   | "slack.update"
   | "slack.remove"
@@ -77,6 +78,7 @@ export type FaultTable = Readonly<Record<Point, readonly Kind[]>>;
 const everywhere = {
   "slack.event": ["lost", "answer_lost", "repeated"],
   "slack.button_click": ["lost"],
+  "slack.modal": ["refused", "lost", "answer_lost", "dies_before", "dies_after"],
   "slack.post": [
     "refused",
     "lost",

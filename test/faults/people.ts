@@ -2,6 +2,7 @@
 import type { Ingress, IngressRequest } from "../../lambdas/verification/ingress/ingress.ts";
 import { requestIdOf } from "../../lambdas/verification/task/routing.ts";
 import { clickButtons } from "./button-clicks.ts";
+import { chooseShortcuts, fillForms } from "./forms.ts";
 import { cancelAtHome } from "./home.ts";
 import type { Pool } from "./pool.ts";
 import { createProcess, within } from "./processes.ts";
@@ -75,6 +76,8 @@ export function writeMessages({
   }
   clickButtons({ world, slack: simulated, process: slack, ingresses });
   cancelAtHome({ world, process: slack, ingresses });
+  fillForms({ world, slack: simulated, process: slack, ingresses });
+  chooseShortcuts({ world, slack: simulated, process: slack, ingresses }, asked);
   return asked;
 
   function deliver(told: Told, attempt: number): void {

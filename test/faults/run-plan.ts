@@ -13,6 +13,7 @@ import { awayMs } from "./outages.ts";
 import { writeMessages } from "./people.ts";
 import type { Plan } from "./plan.ts";
 import { createRandom } from "./random.ts";
+import { createSimModals } from "./sim-modals.ts";
 import { createSimQueue, type SimQueue } from "./sim-queue.ts";
 import { createSimSlack } from "./sim-slack.ts";
 import { type Story, stories } from "./stories.ts";
@@ -71,6 +72,7 @@ export async function runPlan({
     agentRuns: [],
     said: [],
     ephemeralMessages: [],
+    modals: createSimModals(),
     sessions: new Map(),
     homes: new Map(),
     canceledAtHome: [],

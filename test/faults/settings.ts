@@ -44,7 +44,7 @@ export function configOf(story: Story): Config {
   const config = parseConfig({
     json: {
       // Sessions are in; a status ends by itself, and reactions say nothing that a session does not.
-      slack: { locale: "en", command: { name: "/sekisho" }, assistant: {}, status: false },
+      slack: { locale: "en", command: { name: "/sekisho" }, shortcut: {}, assistant: {}, status: false },
       allowlist: story.isAllowed ? [{ team: workspace.team, external: "people" }] : [],
       destinations: { agents: destination, spare: destination },
       routes: [{ destination: story.first === undefined ? "agents" : ["agents", "spare"] }],

@@ -16,6 +16,9 @@ export const options = [
   { id: "no", label: "No" },
 ];
 
+/** The same choice as one field of a form. */
+const fields = [{ id: "choice", label: "Shall I?", type: "choice" as const, required: true, options }];
+
 export function createAgent({ world }: { world: World }): Agent {
   const { agentMs, agent: kind, messages } = world.story;
   return async function* agent(task, { signal }) {
@@ -31,10 +34,10 @@ export function createAgent({ world }: { world: World }): Agent {
     signal.addEventListener("abort", () => over("stopped"));
     await operate({ ...at, point: "agent.start", effect: () => void world.agentRuns.push(run) });
     // A reply that came before the question is a task of its own, which asks nothing.
-    const asks = kind.asks === true && turn === 0 && task.text === messages[0]?.text;
+    const asks = kind.asks !== undefined && turn === 0 && task.text === messages[0]?.text;
     if (asks) {
       await operate({ ...at, point: "agent.end", effect: () => over("ended") });
-      yield { type: "question", prompt: "Shall I go on?", options };
+      yield { type: "question", prompt: "Shall I go on?", ...(kind.asks === "fields" ? { fields } : { options }) };
       return;
     }
     for (let telling = 1; kind.tells && telling < tellings; telling++) {
@@ -48,9 +51,11 @@ export function createAgent({ world }: { world: World }): Agent {
   };
 }
 
-type Heard = Pick<AgentTask["answers"][number], "text" | "option_id">;
+type Heard = Pick<AgentTask["answers"][number], "text" | "option_id" | "fields">;
 
 export function agentsAnswer({ text, answers = [] }: { text: string; answers?: readonly Heard[] }): string {
-  const heard = answers.map(({ option_id, text: said }) => ` after ${option_id ?? said}`).join("");
+  const heard = answers
+    .map(({ option_id, text: said, fields: given }) => ` after ${given?.choice ?? option_id ?? said}`)
+    .join("");
   return `This is what I found about: ${text.length} ${text.split(" ").toReversed().join(" ")}${heard}`;
 }

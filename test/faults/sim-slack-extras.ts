@@ -84,6 +84,31 @@ export function createSimSlackExtras({
         effect: () => void add({ channel, threadTs, key: undefined, fileIds: shared.map(({ fileId }) => fileId) }),
       }),
 
+    message: ({ channel, ts, signal }) =>
+      at({
+        point: "slack.replies",
+        about: () => `message ${ts}`,
+        signal,
+        effect() {
+          const said = world.said.find((each) => each.channel === channel && each.ts === ts);
+          return said && { text: said.text, files: [] };
+        },
+      }),
+    channelInfo: ({ channel, signal }) =>
+      at({
+        point: "slack.replies",
+        about: () => `what ${channel} is`,
+        signal,
+        effect: () => ({ hasBot: true, isShared: false }),
+      }),
+    openModal: ({ triggerId, view, signal }) =>
+      at({
+        point: "slack.modal",
+        about: () => `modal of ${triggerId}`,
+        signal,
+        effect: () => world.modals.open({ triggerId, view, atMs: worldMs() }),
+      }),
+
     postEphemeral: ({ user, signal }) =>
       at({
         point: "slack.react",

@@ -18,6 +18,12 @@ type Written = {
 /** Somebody presses a button of the first question, so long after the beginning, or when it is there. */
 type ClickedButton = { afterMs: number; option: number; by?: "asker" | "stranger" };
 
+/** Somebody fills in the form of the first question, so long after the beginning, or when it is there. */
+type FilledForm = { afterMs: number; choice: number };
+
+/** Somebody asks about the message with that number by the shortcut. */
+type ChosenShortcut = { afterMs: number; about: number; instruction: string };
+
 export type Story = {
   name: string;
   /** The time that the agent works. */
@@ -43,10 +49,12 @@ export type Story = {
   buttonClicks: readonly ClickedButton[];
   /** So long after the beginning the asker opens the App Home, and cancels whatever is under way there. */
   cancelsAtHomeAfterMs?: number;
+  forms?: readonly FilledForm[];
+  shortcuts?: readonly ChosenShortcut[];
   /** The time until a question expires. */
   questionMs: number;
   /** The agent's behaviour beside answering. `says`: its host answers with that text of `hostileAnswers` instead. */
-  agent: { asks?: boolean; tells?: boolean; makesFiles?: boolean; says?: string };
+  agent: { asks?: boolean | "fields"; tells?: boolean; makesFiles?: boolean; says?: string };
 };
 
 /** Answers of a host of another party, each of which must end in one visible answer: the text, and an artifact as JSON. */
@@ -201,6 +209,28 @@ export const stories: readonly Story[] = [
     name: "connected",
     isShared: true,
     messages: [...sync.messages, { afterMs: 30_000, text: "And who kept it?", inThreadOf: 0 }],
+  },
+  /** The agent asks with fields. The form is filled in twice, in two windows. */
+  {
+    ...sync,
+    name: "filled",
+    agent: { asks: "fields" },
+    forms: [
+      { afterMs: 25_000, choice: 0 },
+      { afterMs: 25_100, choice: 1 },
+    ],
+  },
+  /** Somebody asks about what people say to each other, twice. */
+  {
+    ...accepted,
+    name: "chosen",
+    agentMs: 15_000,
+    pollAfterMs: 5000,
+    messages: [{ afterMs: 0, text: "The gate is closed", isUnaddressed: true }],
+    shortcuts: [
+      { afterMs: 10_000, about: 0, instruction: "Until when?" },
+      { afterMs: 14_000, about: 0, instruction: "Since when?" },
+    ],
   },
   { ...sync, name: "commanded", messages: [{ afterMs: 0, text: "What is a sekisho?", isCommand: true }] },
 ];

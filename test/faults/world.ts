@@ -6,6 +6,7 @@ import type { Leaks } from "./leaks.ts";
 import type { Names } from "./names.ts";
 import { type Outage, outageFate } from "./outages.ts";
 import type { Process, Zone } from "./processes.ts";
+import type { SimModals } from "./sim-modals.ts";
 import type { Story } from "./stories.ts";
 import { currentEvent, worldMs } from "./virtual-time.ts";
 
@@ -69,6 +70,7 @@ export type World = {
   agentRuns: AgentRun[];
   /** The messages of people, as Slack returns them in the thread. */
   said: (PostedMessage & { channel: string; threadTs: string | undefined })[];
+  modals: SimModals;
   /** To whom something was said that nobody else sees. */
   ephemeralMessages: { user: string; atMs: number }[];
   /** By thread: the status of its session as Slack has it, how many calls were made to set one, and the last one that Slack took. */

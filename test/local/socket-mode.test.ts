@@ -57,6 +57,15 @@ describe("over Socket Mode", () => {
     const deliveries = await Promise.all(envelopes.map((envelope) => slack.deliver(envelope)));
     expect(deliveries).toEqual([1, 1, 1, 1]);
     expect(sent.map(({ type }) => type).sort()).toEqual(["ask", "ask", "button_click", "conversation_opened"]);
+    expect(slack.replies()).toEqual([{}, {}, {}, {}]);
+  });
+
+  it("a modal that is filled in wrongly is acknowledged with what is wrong, and nothing is sent", async () => {
+    await start();
+    const { view, ...rest } = fixture("view-submission") as unknown as { view: { state: object } };
+    await slack.deliver({ type: "interactive", payload: { ...rest, view: { ...view, state: { values: {} } } } });
+    expect(slack.replies()).toEqual([{ response_action: "errors", errors: { 0: "入力してください。" } }]);
+    expect(sent).toEqual([]);
   });
 
   it("what is not for the bot is acknowledged and forgotten, also what nobody knows", async () => {

@@ -1,6 +1,7 @@
 /** Reads an A2A message as a new task or as an answer to the agent's question. */
 import * as z from "zod";
 import { questionKey, slackMessageKey, taskKey } from "../../../contracts/a2a/extension.ts";
+import { readFieldValues } from "../../../contracts/a2a/fields-part.ts";
 import { joinTextParts, type Message, type Part } from "../../../contracts/a2a/part.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { maxTextLength } from "../../../contracts/limits.ts";
@@ -10,6 +11,7 @@ import {
   optionIdSchema,
   sessionIdSchema,
 } from "../../../contracts/methods.ts";
+import { type FieldValues, fieldValuesSchema } from "../../../contracts/question-fields.ts";
 import { createParamsError } from "../http/exchange.ts";
 import { digest, type OpenQuestion, type PersonAnswer, type TaskInput } from "../tasks/execution-task.ts";
 
@@ -49,7 +51,10 @@ export function readTaskInput({ message, contextId }: { message: Message; contex
   };
 }
 
-/** Finds the chosen option by its id in the metadata, or by a text equal to its label or id. Throws as `readTaskInput` does. */
+/**
+ * Finds the chosen option by its id in the metadata, or by a text equal to its label or id, and the values of a form in a data part.
+ * Throws as `readTaskInput` does.
+ */
 export function readAnswerMessage(request: {
   message: Message;
   question: OpenQuestion | undefined;
@@ -61,8 +66,19 @@ export function readAnswerMessage(request: {
   const named = choiceSchema.parse(metadata?.[questionKey]).option_id;
   const said = text.trim();
   const option_id = named ?? question?.options?.find(({ id, label }) => id === said || label === said)?.id;
-  const choice = defined({ option_id, user_id });
+  const fields = question?.fields === undefined ? undefined : readValues(parts);
+  const choice = defined({ option_id, user_id, fields });
   return { id: messageId, fingerprint: fingerprintMessage(message), text, ...choice, ...listOtherParts(parts) };
+}
+
+function readValues(parts: readonly Part[]): FieldValues | undefined {
+  const given = readFieldValues(parts);
+  if (given === undefined) return undefined;
+  const { data, error } = fieldValuesSchema.safeParse(given);
+  if (data !== undefined) return data;
+  throw createParamsError(
+    error.issues.map((issue) => ({ ...issue, path: ["message", "parts", "fields", ...issue.path] })),
+  );
 }
 
 function limitedText(parts: readonly Part[]): string {

@@ -1,14 +1,19 @@
 /** The type of an agent: the user's function that does one task. An agent file exports it under the name `agent`. */
 import type { Part } from "../../../contracts/a2a/part.ts";
 import type { Artifact, ExecuteTaskParams, QuestionOption, TaskStep } from "../../../contracts/methods.ts";
+import type { FieldValues, QuestionField } from "../../../contracts/question-fields.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Trace } from "../../shared/telemetry/telemetry.ts";
 
-/** A person's reply to a question of the agent: an option's id, a text, or both. `parts` are those of an A2A message. */
+/**
+ * A person's reply to a question of the agent: an option's id, a text, or both; or `fields`, the values of the question's fields by their
+ * ids, without those that were left empty. `parts` are those of an A2A message.
+ */
 export type AgentAnswer = Readonly<{
   prompt: string;
   text: string;
   option_id?: string | undefined;
+  fields?: FieldValues | undefined;
   user_id?: string | undefined;
   parts?: readonly Part[] | undefined;
 }>;
@@ -73,8 +78,9 @@ export type AgentContext = {
  *
  * A `question` ends the run. When the answer arrives, perhaps hours later and in another process, the agent is called again
  * with the same task and with `task.answers`. A prompt has 1 to 10,000 characters. A question has up to 20 options, each with
- * an id of 1 to 128 and a label of 1 to 200 characters. Other questions are invalid updates. `kind: "auth"` asks for
- * credentials, which the user gives elsewhere.
+ * an id of 1 to 128 and a label of 1 to 200 characters. Instead of options it may have up to 20 `fields`, which a person fills in; the
+ * host checks the values before the agent sees them. A person may still answer with a text, and then there are no values. Other questions
+ * are invalid updates. `kind: "auth"` asks for credentials, which the user gives elsewhere.
  *
  * For a `direct` answer, an A2A client that still waits gets a message instead of a task.
  */
@@ -82,7 +88,13 @@ export type TaskUpdate =
   | { type: "progress"; text?: string; percent?: number; partial?: string; steps?: readonly TaskStep[] }
   | { type: "artifact"; artifact: Artifact }
   | { type: "answer"; text: string; usage?: Record<string, unknown>; direct?: boolean }
-  | { type: "question"; prompt: string; options?: readonly QuestionOption[]; kind?: "auth" }
+  | {
+      type: "question";
+      prompt: string;
+      options?: readonly QuestionOption[];
+      fields?: readonly QuestionField[];
+      kind?: "auth";
+    }
   | { type: "failure"; reason: "execution_failed" | "plan_error" | "budget_exceeded" };
 
 export type Agent = (task: AgentTask, context: AgentContext) => AsyncIterable<TaskUpdate>;

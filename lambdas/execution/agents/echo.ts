@@ -3,7 +3,8 @@ import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Artifact, TaskStep } from "../../../contracts/methods.ts";
-import type { Agent, AgentTask, ReadAttachment } from "./agent.ts";
+import type { QuestionField } from "../../../contracts/question-fields.ts";
+import type { Agent, AgentAnswer, AgentTask, ReadAttachment } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
 
 /** Makes `progress` take six seconds: longer than a call waits before its task continues in the background. */
@@ -13,6 +14,33 @@ const options = [
   { id: "no", label: "No" },
 ];
 const prompts = ["Shall I go on?", "Are you sure?"];
+const formPrompt = "Where does the journey go?";
+/** One field of each type. */
+const form: readonly QuestionField[] = [
+  {
+    id: "road",
+    label: "Road",
+    type: "choice",
+    required: true,
+    options: [
+      { id: "tokaido", label: "東海道" },
+      { id: "nakasendo", label: "中山道" },
+    ],
+  },
+  {
+    id: "luggage",
+    label: "Luggage",
+    type: "choices",
+    options: [
+      { id: "papers", label: "Papers" },
+      { id: "rice", label: "Rice" },
+      { id: "umbrella", label: "Umbrella" },
+    ],
+  },
+  { id: "travellers", label: "Travellers", type: "number", required: true, min: 1, max: 20 },
+  { id: "day", label: "Day of departure", type: "date" },
+  { id: "reason", label: "Reason", type: "text", multiline: true, max_length: 300 },
+];
 
 /**
  * Reacts to these words in the text, alone or combined:
@@ -20,7 +48,7 @@ const prompts = ["Shall I go on?", "Are you sure?"];
  * - `progress`: reports progress five times, every `stepMs` or over the time of `slow`;
  * - `plan`: reports the same as five named steps;
  * - `stream`: writes a longer answer in ten pieces at the same pace;
- * - `ask me`: asks a question before the answer; `ask twice` asks two;
+ * - `ask me`: asks a question before the answer; `ask twice` asks two; `ask form` asks one with a form to fill in;
  * - `fail`: fails at the end;
  * - `file`: adds a small CSV file; `image` adds a tiny PNG;
  * - `long`: answers with about 9,000 characters of Markdown; `very long` with about 60,000;
@@ -37,6 +65,10 @@ export function createEchoAgent(
   return async function* echo(task, { signal, readAttachment }) {
     const wishes = readWishes({ text: task.text, stepMs });
     const { lengthMs, steps, reports, plans, streams, fails } = wishes;
+    if (wishes.asksForm && task.answers.length === 0) {
+      yield { type: "question", prompt: formPrompt, fields: form };
+      return;
+    }
     const prompt = prompts.slice(0, wishes.questions)[task.answers.length];
     if (prompt !== undefined) {
       yield { type: "question", prompt, options };
@@ -69,11 +101,18 @@ type AnswerParts = { task: AgentTask; body: Body | undefined; files: readonly st
 
 /** `files` are lines about the attachments. */
 function createAnswer({ task, body, files }: AnswerParts): string {
-  const answers = task.answers.map(({ prompt, option_id, text }) => `${prompt} ${option_id ?? text}`);
+  const answers = task.answers.map((answer) => `${answer.prompt} ${toHeard(answer)}`);
   const lines = [...files, ...answers];
   // The empty line ends a Markdown table or list, which would otherwise include the next line.
   const gap = body === undefined || lines.length === 0 ? [] : [""];
   return [textOf({ task, body }), ...gap, ...lines].join("\n");
+}
+
+function toHeard({ option_id, text, fields }: AgentAnswer): string {
+  if (fields === undefined) return option_id ?? text;
+  return Object.entries(fields)
+    .map(([id, value]) => `${id}: ${Array.isArray(value) ? value.join(", ") : value}`)
+    .join("; ");
 }
 
 function textOf({ task, body }: { task: AgentTask; body: Body | undefined }): string {
@@ -100,6 +139,7 @@ type Wishes = {
   plans: boolean;
   streams: boolean;
   questions: number;
+  asksForm: boolean;
   fails: boolean;
   body: Body | undefined;
   files: readonly SampleFile[];
@@ -129,6 +169,7 @@ function readWishes({ text, stepMs }: { text: string; stepMs: number }): Wishes 
     plans,
     streams,
     questions: says(/\bask (me )?twice\b/i) ? 2 : says(/\bask me\b/i) ? 1 : 0,
+    asksForm: says(/\bask (me )?form\b/i),
     fails: says(/\bfail\b/i),
     body: says(/\bvery long\b/i) ? "very long" : says(/\blong\b/i) ? "long" : streams ? "story" : undefined,
     files: [...(/\bfile\b/i.test(others) ? ["table" as const] : []), ...(says(/\bimage\b/i) ? ["image" as const] : [])],

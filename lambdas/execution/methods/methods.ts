@@ -131,10 +131,11 @@ export function createMethods({ tasks, syncBudgetMs, pollAfterMs, isStopping, ne
 
     /** Stores a person's reply. A JSON-RPC id that is not a UUID does not identify repetitions, so the reply gets a new id. */
     async answer_task({ params: { task_id: taskId, ...said }, id, caller: { principal } }) {
-      const { option_id, text = "", user_id, question_id: questionId } = said;
+      const { option_id, text = "", fields, user_id, question_id: questionId } = said;
       const answerId = isDedupedId(id) ? id.toLowerCase() : newId();
-      const fingerprint = digest([option_id, text, user_id]);
-      const answer = { id: answerId, questionId, fingerprint, option_id, text, user_id };
+      const values = fields && Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
+      const fingerprint = digest([option_id, text, user_id, ...(values === undefined ? [] : [values])]);
+      const answer = { id: answerId, questionId, fingerprint, option_id, text, fields, user_id };
       return taskResult({ task: await tasks.answer({ principal, taskId, answer }), pollAfterMs });
     },
 
@@ -154,13 +155,14 @@ export function openRpc(): OpenRpc {
 function taskResult({ task, pollAfterMs }: { task: ExecutionTask; pollAfterMs: number }): TaskResult {
   const { id, correlationId, outcome, progress, question, artifacts } = task;
   if (question !== undefined) {
-    const { prompt, options, kind, messageId: question_id } = question;
+    const { prompt, options, fields, kind, messageId: question_id } = question;
     const expires_at = new Date(questionEndsAtMs(task)).toISOString();
     return {
       status: "input_required",
       task_id: id,
       prompt,
       ...(options && { options }),
+      ...(fields && { fields }),
       ...(kind && { kind }),
       question_id,
       expires_at,

@@ -11,6 +11,7 @@ import {
   questionOptionSchema,
   stepSchema,
 } from "../../../contracts/methods.ts";
+import { questionFieldsSchema } from "../../../contracts/question-fields.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { OpenSpan, SpanStart } from "../../shared/telemetry/telemetry.ts";
@@ -157,17 +158,22 @@ const updateSchema = z.discriminatedUnion("type", [
     usage: z.looseObject({}).optional(),
     direct: z.boolean().optional(),
   }),
-  z.object({
-    type: z.literal("question"),
-    prompt: visibleText(maxPromptLength),
-    options: z
-      .array(questionOptionSchema.extend({ id: optionIdSchema, label: visibleText(maxLabelLength) }))
-      .min(1)
-      .max(maxOptions)
-      .refine((options) => new Set(options.map(({ id }) => id)).size === options.length)
-      .optional(),
-    kind: z.literal("auth").optional(),
-  }),
+  z
+    .object({
+      type: z.literal("question"),
+      prompt: visibleText(maxPromptLength),
+      options: z
+        .array(questionOptionSchema.extend({ id: optionIdSchema, label: visibleText(maxLabelLength) }))
+        .min(1)
+        .max(maxOptions)
+        .refine((options) => new Set(options.map(({ id }) => id)).size === options.length)
+        .optional(),
+      fields: questionFieldsSchema.optional(),
+      kind: z.literal("auth").optional(),
+    })
+    .refine(({ options, fields, kind }) => fields === undefined || (options === undefined && kind === undefined), {
+      path: ["fields"],
+    }),
   z.object({ type: z.literal("failure"), reason: z.enum(["execution_failed", "plan_error", "budget_exceeded"]) }),
 ]);
 type Update = z.infer<typeof updateSchema>;

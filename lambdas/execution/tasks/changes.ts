@@ -1,4 +1,5 @@
 /** The changes of a task's record, as pure functions. Each returns the next record, or undefined if the task's state forbids the change. */
+import { readQuestionFields } from "../../../contracts/a2a/fields-part.ts";
 import { joinTextParts, type Message } from "../../../contracts/a2a/part.ts";
 import type { Artifact } from "../../../contracts/methods.ts";
 import { canTransition, isTerminal, type TaskState } from "../../../contracts/methods.ts";
@@ -235,6 +236,8 @@ function restorePassedState(request: { record: ExecutionTask; passed: PassedStat
   const { state, atMs, messageId, kind } = request.passed;
   const was = { ...record, state, changedAtMs: atMs };
   if (messageId === undefined) return was;
-  const asked = record.a2a?.messages.find((message) => message.messageId === messageId);
-  return { ...was, question: { prompt: joinTextParts(asked?.parts ?? []), messageId, ...(kind && { kind }) } };
+  const { parts = [] } = record.a2a?.messages.find((message) => message.messageId === messageId) ?? {};
+  const fields = readQuestionFields(parts);
+  const question = { prompt: joinTextParts(parts), messageId, ...(fields && { fields }), ...(kind && { kind }) };
+  return { ...was, question };
 }

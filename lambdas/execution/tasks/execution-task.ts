@@ -2,6 +2,7 @@
 
 import { hash } from "node:crypto";
 import * as z from "zod";
+import { createFieldsPart } from "../../../contracts/a2a/fields-part.ts";
 import { type Message, messageSchema, partSchema } from "../../../contracts/a2a/part.ts";
 import { pushConfigSchema } from "../../../contracts/a2a/push.ts";
 import { type RequestId, requestIdSchema, uuidPattern } from "../../../contracts/envelope.ts";
@@ -15,6 +16,7 @@ import {
   questionOptionSchema,
   taskStateSchema,
 } from "../../../contracts/methods.ts";
+import { fieldValuesSchema, questionFieldsSchema } from "../../../contracts/question-fields.ts";
 import type { LogFields } from "../../shared/log.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
 
@@ -31,6 +33,7 @@ export type TaskInput = z.infer<typeof taskInputSchema>;
 const questionSchema = z.object({
   prompt: z.string(),
   options: z.array(questionOptionSchema).optional(),
+  fields: questionFieldsSchema.optional(),
   kind: z.literal("auth").optional(),
   /** The question's id, which is also the id of the A2A message that asks it. */
   messageId: z.string(),
@@ -47,6 +50,7 @@ const answerSchema = z.object({
   prompt: z.string(),
   text: z.string(),
   option_id: z.string().optional(),
+  fields: fieldValuesSchema.optional(),
   user_id: z.string().optional(),
   parts: z.array(partSchema).optional(),
 });
@@ -218,15 +222,22 @@ export function addMessages({ task, messages }: { task: ExecutionTask; messages:
 /** The open question of a task as the agent's message. */
 export function createQuestionMessage({ id, a2a, question }: ExecutionTask): Message | undefined {
   if (question === undefined) return undefined;
-  const { messageId, prompt } = question;
-  return { messageId, taskId: id, contextId: a2a?.contextId, role: "ROLE_AGENT", parts: [{ text: prompt }] };
+  const { messageId, prompt, fields } = question;
+  const parts = [{ text: prompt }, ...(fields === undefined ? [] : [createFieldsPart(fields)])];
+  return { messageId, taskId: id, contextId: a2a?.contextId, role: "ROLE_AGENT", parts };
 }
 
 /** An answer that came over the zone contract, as an A2A message. */
 export function createAnswerMessage(options: { task: ExecutionTask; answer: PersonAnswer }): Message {
   const { answer } = options;
   const { id, a2a } = options.task;
-  const { id: messageId, text, option_id = "", parts = [{ text: text || option_id }] } = answer;
+  const { id: messageId, text, option_id = "", fields } = answer;
+  const said = text || option_id;
+  const own = [
+    ...(said === "" && fields !== undefined ? [] : [{ text: said }]),
+    ...(fields === undefined ? [] : [createFieldsPart(fields)]),
+  ];
+  const { parts = own } = answer;
   return { messageId, taskId: id, contextId: a2a?.contextId, role: "ROLE_USER", parts };
 }
 

@@ -3,7 +3,9 @@
 import type { Message } from "../../../contracts/a2a/part.ts";
 import type { RequestId } from "../../../contracts/envelope.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
+import { checkFieldValues, describeFieldProblem } from "../../../contracts/field-values.ts";
 import { transitionError } from "../../../contracts/methods.ts";
+import type { FieldValues } from "../../../contracts/question-fields.ts";
 import type { Trace } from "../../shared/telemetry/telemetry.ts";
 import { type CallerLimits, createParamsError, createTooManyCallsError, unlimitedSlots } from "../http/exchange.ts";
 import type { Runs } from "../runs/runs.ts";
@@ -304,8 +306,9 @@ function createAnswerChange(request: AnswerSubmission & Times): TaskChange {
     if (question === undefined || isRepeated) return undefined;
     const { messageId: questionId, prompt } = question;
     if (said.questionId !== undefined && said.questionId !== questionId) return undefined;
-    checkAnswer({ said, question, isMessage: message !== undefined });
-    const next = answerChange({ answer: { ...said, questionId, prompt }, message, ...times })(task);
+    const fields = checkAnswer({ said, question, isMessage: message !== undefined });
+    const answer = { ...said, questionId, prompt, ...(fields && { fields }) };
+    const next = answerChange({ answer, message, ...times })(task);
     return next && checkSize(alongside?.(next) ?? next);
   };
 }
@@ -332,19 +335,38 @@ function checkRepetition(request: AnswerSubmission & { task: ExecutionTask }): v
   if (!isSameAgain) throw transitionError({ taskId, correlationId, from, to: "working" });
 }
 
-/** Throws if the option was not offered or the answer is empty. Free text is allowed even if the question has options. */
-function checkAnswer(request: { said: AnswerSubmission["answer"]; question: OpenQuestion; isMessage: boolean }): void {
+/**
+ * Throws if the option was not offered, a value does not fit its field, or the answer is empty. Free text is allowed even if the question
+ * has options or fields. Returns the values that are given.
+ */
+function checkAnswer(request: {
+  said: AnswerSubmission["answer"];
+  question: OpenQuestion;
+  isMessage: boolean;
+}): FieldValues | undefined {
   const { said, question, isMessage } = request;
-  const { option_id, text, parts = [] } = said;
+  const { option_id, text, fields, parts = [] } = said;
   if (option_id !== undefined && !question.options?.some(({ id }) => id === option_id)) {
     throw createParamsError([
       { path: isMessage ? ["message", "metadata"] : ["option_id"], message: "was not offered" },
     ]);
   }
-  const saysNothing = option_id === undefined && text === "" && parts.every((part) => part.text === "");
+  const saysNothing =
+    option_id === undefined && text === "" && fields === undefined && parts.every((part) => part.text === "");
   if (saysNothing) {
     throw createParamsError([
       { path: isMessage ? ["message", "parts"] : ["text"], message: "must not be empty without an option" },
     ]);
   }
+  return fields === undefined ? undefined : checkFields({ values: fields, question, isMessage });
+}
+
+function checkFields(request: { values: FieldValues; question: OpenQuestion; isMessage: boolean }): FieldValues {
+  const { values, question, isMessage } = request;
+  const checked = checkFieldValues({ fields: question.fields ?? [], values });
+  if ("values" in checked) return checked.values;
+  const path = isMessage ? ["message", "parts", "fields"] : ["fields"];
+  throw createParamsError(
+    checked.problems.map(({ id, problem }) => ({ path: [...path, id], message: describeFieldProblem(problem) })),
+  );
 }

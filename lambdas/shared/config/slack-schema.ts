@@ -55,6 +55,19 @@ export const slackSchema = z.strictObject({
     )
     .optional()
     .describe("Adds a slash command. The app's manifest includes it. Default: none."),
+  shortcut: z
+    .strictObject({
+      name: z
+        .string()
+        .min(1)
+        .max(24)
+        .default("Ask about this")
+        .describe("What the menu of a message calls the shortcut, at most 24 characters."),
+    })
+    .optional()
+    .describe(
+      "Adds a shortcut to the menu of every message: a person hands the message to the bot, with an instruction if they like. The app's manifest includes it. Default: none.",
+    ),
   assistant: z
     .strictObject({
       experience: z

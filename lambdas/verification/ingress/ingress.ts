@@ -71,7 +71,9 @@ export function createIngress({
       return refused("unknown_payload", 200);
     }
     if ("challenge" in parsed) return respond(200, parsed.challenge);
-    return respond((await enqueue(parsed)) === "failed" ? 503 : 200);
+    const taken = await enqueue(parsed);
+    if (typeof taken === "object") return respondJson(taken.reply);
+    return respond(taken === "failed" ? 503 : 200);
   };
 }
 
@@ -82,14 +84,22 @@ function respond(status: number, body = ""): IngressResponse {
   return { status, headers: { "cache-control": "no-store", ...type }, body };
 }
 
+function respondJson(reply: object): IngressResponse {
+  const headers = { "cache-control": "no-store", "content-type": "application/json; charset=utf-8" };
+  return { status: 200, headers, body: JSON.stringify(reply) };
+}
+
 /** Below the 3 s after which Slack gives up. */
 const enqueueTimeoutMs = 2000;
 
 /** The part of a TaskQueue that the ingress needs. It never delays messages. */
 export type IngressQueue = { send(request: { body: string; group?: string }): Promise<void> };
 
-/** After `failed`, the response must make Slack deliver the event again, or show the person an error. */
-export type IntakeResult = "enqueued" | "dropped" | "failed";
+/**
+ * After `failed`, the response must make Slack deliver the event again, or show the person an error. `reply` is what Slack must get with the
+ * acknowledgement, because a modal was filled in wrongly.
+ */
+export type IntakeResult = "enqueued" | "dropped" | "failed" | { reply: object };
 export type Intake = (verified: VerifiedPayload) => Promise<IntakeResult>;
 
 /** Creates the step that enqueues a verified payload as a message. It never rejects. */
@@ -114,6 +124,10 @@ export function createIntake({
       else log.debug("event_dropped", { drop, event: verified.type });
       return "dropped";
     }
+    if ("errors" in interpreted) {
+      log.debug("event_dropped", { drop: "invalid_input" });
+      return { reply: { response_action: "errors", errors: interpreted.errors } };
+    }
     const fields = createLogFields(interpreted.message);
     try {
       const work = queue.send({ body: JSON.stringify(interpreted.message), group: fields.team });
@@ -127,15 +141,15 @@ export function createIntake({
   };
   return async (verified) => {
     const result = await interpretAndSend(verified);
-    metrics.add("sekisho_messages_total", { entry: verified.type, result });
+    const counted = typeof result === "string" ? result : "dropped";
+    metrics.add("sekisho_messages_total", { entry: verified.type, result: counted });
     return result;
   };
 }
 
 function createLogFields(message: Extract<InterpretedPayload, { message: unknown }>["message"]) {
   const isOfMessage = message.type === "ask" || message.type === "message_change";
-  const { team, user } = isOfMessage ? message.message : message;
-  const channel = isOfMessage ? message.message.channel : "channel" in message ? message.channel : undefined;
+  const { team, user, channel = undefined } = isOfMessage ? message.message : { channel: undefined, ...message };
   const trace = isOfMessage ? { trace_id: readTraceId(message.trace) } : {};
   return { request_id: message.requestId, event: message.type, ...trace, team, channel, user };
 }

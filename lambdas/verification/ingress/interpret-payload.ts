@@ -25,11 +25,16 @@ import {
   slackTs,
 } from "./event-callback.ts";
 import { filterEvent } from "./filter-event.ts";
+import { readShortcut, readSubmittedModal } from "./modal-payload.ts";
 
 /** Types are named as in Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode). Over HTTP the signature was verified. */
 export type VerifiedPayload = { type: "events_api" | "slash_commands" | "interactive"; payload: unknown };
 
-export type InterpretedPayload = { message: AskMessage | MessageChange | Interaction } | { drop: string };
+/** `errors` say what is wrong with the inputs of a modal, by their blocks. Slack shows them, and the modal stays open. */
+export type InterpretedPayload =
+  | { message: AskMessage | MessageChange | Interaction }
+  | { drop: string }
+  | { errors: Record<string, string> };
 
 /** A payload without the form that Slack documents is dropped as `unknown_payload`. */
 export function interpretPayload({
@@ -44,7 +49,11 @@ export function interpretPayload({
   const toAskMessage = (requestId: string, message: UserMessage) => ({
     message: { type: "ask" as const, requestId, receivedAtMs: nowMs, trace: newTrace(), message },
   });
-  if (type === "interactive") return toButtonClick(payload, nowMs);
+  if (type === "interactive") {
+    const modal = readSubmittedModal(payload, nowMs);
+    if (modal !== undefined && "ask" in modal) return toAskMessage(modal.ask.requestId, modal.ask.userMessage);
+    return modal ?? readShortcut(payload, nowMs) ?? toButtonClick(payload, nowMs);
+  }
   if (type === "slash_commands") {
     const command = toSlashCommand(payload, nowMs);
     return "drop" in command ? command : toAskMessage(command.requestId, command.userMessage);
@@ -167,6 +176,7 @@ const blockActionsSchema = z.object({
   view: z.nullish(z.object({ type: z.string() })),
   container: z.nullish(z.object({ channel_id: z.nullish(slackId), thread_ts: z.nullish(slackTs) })),
   actions: z.array(z.object({ action_id: z.string(), value: z.nullish(z.string()) })),
+  trigger_id: z.nullish(boundedText(255)),
 });
 
 /**
@@ -194,9 +204,17 @@ function toButtonClick(payload: unknown, nowMs: number): { message: ButtonClick 
       user: data.user.id,
       ...(data.user.team_id ? { userTeam: data.user.team_id } : {}),
       atMs: nowMs,
-      button: clicked.button,
+      button: withTrigger(clicked.button, data.trigger_id),
     },
   };
+}
+
+/** Only the button that opens a form needs the trigger. */
+function withTrigger(
+  button: NonNullable<ReturnType<typeof decodeButton>>["button"],
+  triggerId: string | null | undefined,
+): ButtonClick["button"] {
+  return button.type === "open_form" && triggerId ? { ...button, triggerId } : button;
 }
 
 /** Refuses a trigger id that looks like a post's `ts` (digits and one dot), because it would get a post's request id. */

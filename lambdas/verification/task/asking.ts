@@ -49,7 +49,7 @@ export function startAsking(
   task: Task,
   { result, nowMs, policy }: { result: InputRequiredResult; nowMs: number; policy: Policy },
 ): Transition {
-  const { prompt, options, kind, question_id: id, expires_at, task_id: taskId } = result;
+  const { prompt, options, fields, kind, question_id: id, expires_at, task_id: taskId } = result;
   const mostMs = nowMs + destinationOf(task, policy).questionMs;
   const givenMs = expires_at === undefined ? Number.NaN : Date.parse(expires_at);
   // The zones' clocks may differ.
@@ -58,7 +58,8 @@ export function startAsking(
   const question: AgentQuestion = {
     index: (task.question?.index ?? -1) + (earlier === undefined ? 1 : 0),
     ...(id === undefined ? {} : { id }),
-    ...shownQuestion({ prompt, options }),
+    ...shownQuestion({ prompt, options: fields === undefined ? options : [] }),
+    ...(fields === undefined || kind === "auth" ? {} : { fields }),
     ...(kind === undefined ? {} : { kind }),
     askedAtMs: nowMs,
     expiresAtMs: Math.min(expiresAtMs, earlier?.expiresAtMs ?? expiresAtMs),
@@ -187,9 +188,13 @@ function onStillAsking(
   return isSameId ? pollLater(unheard) : startAsking(task, request);
 }
 
-function isSameText(question: AgentQuestion, { prompt, options = [] }: InputRequiredResult): boolean {
-  const shown = shownQuestion({ prompt, options });
-  return question.prompt === shown.prompt && JSON.stringify(question.options) === JSON.stringify(shown.options);
+function isSameText(question: AgentQuestion, { prompt, options, fields }: InputRequiredResult): boolean {
+  const shown = shownQuestion({ prompt, options: fields === undefined ? options : [] });
+  const [one, other] = [
+    [question.prompt, question.options, question.fields],
+    [shown.prompt, shown.options, fields],
+  ];
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 function untilExpiryMs({ expiresAtMs }: AgentQuestion, nowMs: number): number {

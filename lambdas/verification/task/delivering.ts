@@ -192,15 +192,25 @@ export function endCleanup(task: Task): Task {
 function eraseTexts(task: Task): Task {
   const { progress: _progress, stream: _stream, outcome, question, message, ...rest } = withoutParams(task);
   const isDelivered = outcome?.type === "answer" && !hasFailedDelivery(task);
-  const { files = [], ...said } = message;
+  const { files = [], about, ...said } = message;
   return {
     ...rest,
     ...(outcome !== undefined &&
       !isDelivered && { outcome: hasFailedDelivery(task) ? outcome : withoutExplanation(outcome) }),
     ...(question && { question: eraseQuestion(question) }),
-    message: { ...said, text: "", ...(files.length > 0 && { hadFiles: true }) },
+    message: {
+      ...said,
+      text: "",
+      ...(files.length > 0 && { hadFiles: true }),
+      ...(about && { about: eraseInstruction(about) }),
+    },
     textsErased: true,
   };
+}
+
+/** A message that was asked about is read from Slack again for a retry. Its instruction is not in Slack. */
+function eraseInstruction(about: NonNullable<Task["message"]["about"]>): Task["message"]["about"] {
+  return { ...about, instruction: "", ...(about.instruction !== "" && { hadInstruction: true }) };
 }
 
 function withoutExplanation(outcome: TaskOutcome): TaskOutcome {
@@ -211,6 +221,11 @@ function withoutExplanation(outcome: TaskOutcome): TaskOutcome {
 
 /** Erases the question's texts, but keeps who answered and when. */
 function eraseQuestion({ answer, ...question }: AgentQuestion): AgentQuestion {
-  const { text: _text, ...given } = answer ?? {};
-  return { ...question, prompt: "", options: [], ...(answer && { answer: { ...answer, ...given, text: undefined } }) };
+  const { fields: _fields, ...asked } = question;
+  return {
+    ...asked,
+    prompt: "",
+    options: [],
+    ...(answer && { answer: { ...answer, text: undefined, fields: undefined } }),
+  };
 }

@@ -1,7 +1,7 @@
 /** The events and effects of the task machine, as plain data. */
 import type { ClientReason } from "../../../contracts/errors.ts";
 import type { ExecuteTaskParams, TaskResult } from "../../../contracts/methods.ts";
-import type { UserMessage } from "./messages.ts";
+import type { UserFile, UserMessage } from "./messages.ts";
 import type { Locale, Task, TaskOutcome } from "./task.ts";
 
 /**
@@ -60,8 +60,8 @@ export type TaskEvent =
   /** The question's message shows its current state. */
   | { type: "question_shown"; nowMs: number }
   | { type: "canceled"; nowMs: number }
-  /** The text of the message that an operator retries, or undefined if the message is gone. */
-  | { type: "message_read"; nowMs: number; text: string | undefined }
+  /** The message that an operator retries, or that a person asks about. `text` is undefined if the message is gone. */
+  | { type: "message_read"; nowMs: number; text: string | undefined; files?: UserFile[] | undefined }
   /** What the bot says about itself to the person, in mrkdwn. */
   | { type: "help_written"; text: string }
   /** `count` tasks of the thread were asked to end. `isRepeated`: an earlier message had asked all of them. */
@@ -96,8 +96,13 @@ export type EventOf<E extends TaskEvent["type"]> = Extract<TaskEvent, { type: E 
 export type AcceptedResult = Extract<TaskResult, { status: "accepted" }>;
 export type InputRequiredResult = Extract<TaskResult, { status: "input_required" }>;
 
-/** The earlier messages of the thread, and the message's files in a store that the Execution zone can read. */
-export type Context = Pick<ExecuteTaskParams, "history" | "attachments">;
+/**
+ * The earlier messages of the thread, and the message's files in a store that the Execution zone can read. `about`: the message that the
+ * person asks about as it is now, if it may have changed while the task waited; `gone` if it was deleted.
+ */
+export type Context = Pick<ExecuteTaskParams, "history" | "attachments"> & {
+  about?: { text: string; files: UserFile[] } | "gone" | undefined;
+};
 
 /**
  * How an attempt to show progress ended. `inDoubt`: an edit may still arrive. `delayMs`: Slack asked to wait this long. `isStopped`: a

@@ -1,10 +1,11 @@
 /**
  * The messages of the verification queue: a user message, its edit or deletion, a wake-up of a task, a request to cancel or redrive one, a
- * button click, an opened conversation or App Home, and a use of Slack's stop button.
+ * button click, a submitted form, a use of the message shortcut, an opened conversation or App Home, and a use of Slack's stop button.
  */
 
 import * as z from "zod";
 import { uuidPattern } from "../../../contracts/envelope.ts";
+import { fieldValuesSchema } from "../../../contracts/question-fields.ts";
 
 /** The app's installation, which decides the bot token: one workspace, or a whole organization (Enterprise Grid). */
 export type Installation = { team: string; enterprise?: string | undefined };
@@ -65,6 +66,11 @@ export const userMessageSchema = z.object({
   editedTs: z.string().optional(),
   /** A slash command: `ts` is the time of its receipt, and the channel has no message of it. */
   command: z.literal(true).optional(),
+  /**
+   * The message shortcut: the message that the person asks about, which is read before the task is accepted, and what to do with it. The
+   * `ts` of this `UserMessage` is the time at which the shortcut was chosen.
+   */
+  about: z.object({ ts: z.string(), instruction: z.string(), hadInstruction: z.literal(true).optional() }).optional(),
 });
 export type UserMessage = z.infer<typeof userMessageSchema>;
 
@@ -132,9 +138,42 @@ const buttonClickSchema = z.object({
   button: z.discriminatedUnion("type", [
     z.object({ type: z.literal("cancel") }),
     z.object({ type: z.literal("answer"), question: z.int().min(0), option: z.int().min(0) }),
+    /** Opens the modal with the question's fields. Without a trigger no modal can be opened. */
+    z.object({ type: z.literal("open_form"), question: z.int().min(0), triggerId: z.string().optional() }),
   ]),
 });
 export type ButtonClick = z.infer<typeof buttonClickSchema>;
+
+/** A person submitted the modal with a question's fields. The values are by the numbers of its inputs, and choices are numbers of options. */
+const formSubmittedSchema = z.object({
+  type: z.literal("form_submitted"),
+  requestId,
+  ...installation,
+  user: z.string(),
+  userTeam: z.string().optional(),
+  atMs: z.int(),
+  question: z.int().min(0),
+  values: fieldValuesSchema,
+  /** Derived from the id of the modal: a repeated submission has the same. */
+  submissionId: requestId,
+});
+export type FormSubmitted = z.infer<typeof formSubmittedSchema>;
+
+/** A person chose the message shortcut. `ts` is that of the message. */
+const shortcutUsedSchema = z.object({
+  type: z.literal("shortcut_used"),
+  requestId,
+  ...installation,
+  channel: z.string(),
+  ts: z.string(),
+  threadTs: z.string().optional(),
+  /** When the shortcut was chosen, by Slack's clock. */
+  actionTs: z.string(),
+  user: z.string(),
+  userTeam: z.string().optional(),
+  triggerId: z.string(),
+});
+export type ShortcutUsed = z.infer<typeof shortcutUsedSchema>;
 
 /** A person opened a conversation with the bot. `threadTs` is absent in the agent experience, where each message begins a thread. */
 const conversationOpenedSchema = z.object({
@@ -164,10 +203,12 @@ const sessionStoppedSchema = z.object({
 export type SessionStopped = z.infer<typeof sessionStoppedSchema>;
 
 /** Something that a person did in Slack without writing a message. */
-export type Interaction = ButtonClick | ConversationOpened | HomeOpened | SessionStopped;
+export type Interaction = ButtonClick | FormSubmitted | ShortcutUsed | ConversationOpened | HomeOpened | SessionStopped;
 
 export const queueMessageSchema = z.discriminatedUnion("type", [
   buttonClickSchema,
+  formSubmittedSchema,
+  shortcutUsedSchema,
   conversationOpenedSchema,
   homeOpenedSchema,
   sessionStoppedSchema,
@@ -183,8 +224,17 @@ export type QueueMessage = z.infer<typeof queueMessageSchema>;
 /** The messages that move the task that they name. */
 export type TaskMessage = Exclude<QueueMessage, Interaction>;
 
+const interactions: readonly string[] = [
+  "button_click",
+  "form_submitted",
+  "shortcut_used",
+  "conversation_opened",
+  "home_opened",
+  "session_stopped",
+] satisfies Interaction["type"][];
+
 export function isInteraction(message: QueueMessage): message is Interaction {
-  return ["button_click", "conversation_opened", "home_opened", "session_stopped"].includes(message.type);
+  return interactions.includes(message.type);
 }
 
 /** The number of the message in the task's chain of wake-ups. A message that is not part of the chain counts as the next one. */

@@ -168,11 +168,12 @@ export function requestIdOf({ appId, channel, ts }: { appId: string; channel: st
 }
 
 /**
- * The id of a message about something else than a post: `assistant` for an opened conversation, `stopped` for the use of the stop button.
- * Its name has four parts, so that it never equals a post's id.
+ * The id of a message about something else than a post: `assistant` for an opened conversation, `stopped` for the use of the stop button,
+ * `shortcut` for a use of the message shortcut (`ts` is its trigger id), `modal` for a submitted modal (`ts` is the modal's id). Its name
+ * has four parts, so that it never equals a post's id.
  */
 export function interactionIdOf(request: {
-  kind: "assistant" | "home" | "stopped";
+  kind: "assistant" | "home" | "stopped" | "shortcut" | "modal";
   appId: string;
   channel: string;
   ts: string;

@@ -9,6 +9,7 @@ import {
   questionOptionSchema,
   stepSchema,
 } from "../../../contracts/methods.ts";
+import { fieldValuesSchema, questionFieldsSchema } from "../../../contracts/question-fields.ts";
 import { type AskMessage, askMessageSchema, type Installation } from "./messages.ts";
 
 export type Locale = "en" | "ja";
@@ -113,7 +114,9 @@ const givenAnswerSchema = z.object({
   /** The index of the option. Absent for a reply in words. */
   option: z.int().optional(),
   text: z.string().optional(),
-  /** The request id of the message that answered; absent for a click. */
+  /** The values of the question's fields. */
+  fields: fieldValuesSchema.optional(),
+  /** The request id of the message that answered, or the id of the submitted modal; absent for a click. */
   from: z.string().optional(),
   /** The JSON-RPC id of the call with the reply, which repetitions keep. */
   callId: z.string(),
@@ -137,6 +140,7 @@ const questionSchema = z.object({
   id: z.string().optional(),
   prompt: z.string(),
   options: z.array(questionOptionSchema),
+  fields: questionFieldsSchema.optional(),
   kind: z.literal("auth").optional(),
   askedAtMs: z.int(),
   expiresAtMs: z.int(),
@@ -252,7 +256,7 @@ export const taskSchema = z.object({
   progress: shownProgressSchema.optional(),
   stream: streamSchema.optional(),
   question: questionSchema.optional(),
-  /** The request ids of the messages that have answered its questions. */
+  /** The request ids of the messages, and the ids of the modals, that have answered its questions. */
   answeredBy: z.array(z.string()).optional(),
   /** Slack refuses the blocks, so texts are posted as mrkdwn only. */
   mrkdwnFallback: z.literal(true).optional(),

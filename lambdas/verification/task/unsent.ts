@@ -52,11 +52,15 @@ export function onPermitted(
   // A bot neither cancels nor answers questions, because neither is counted by what ends a loop of two bots.
   const isBot = message.botIds !== undefined;
   if (!isBot && isCancelWord(message.text)) return { task: known, effects: [{ type: "cancel_thread" }] };
-  if (task.retryOf !== undefined && message.text === "") return { task: known, effects: [{ type: "read_message" }] };
+  if (isToBeRead(task)) return { task: known, effects: [{ type: "read_message" }] };
   const { threadTs, command } = message;
   if (threadTs === undefined || command || isBot) return acceptMessage(known, { nowMs, policy });
   // In a thread the message may reply to a question.
   return { task: known, effects: [{ type: "give_reply", reconcile: known.reconcile === true }] };
+}
+
+function isToBeRead({ retryOf, message: { about, text, files } }: Task): boolean {
+  return (retryOf !== undefined || about !== undefined) && text === "" && files === undefined;
 }
 
 /** In a thread that waits for a reply, the message is that reply and never a new task. */
@@ -70,12 +74,41 @@ export function onReplyGiven(task: Task, { decision, nowMs }: EventOf<"reply_giv
   return turnAway(task, failedOutcome({ reason: "invalid_params", lost: false }));
 }
 
-/** Continues an operator's retry with the message's current text. */
-export function onMessageRead(task: Task, { text, nowMs }: EventOf<"message_read">, policy: Policy): Transition {
+/** Continues with the message's current text. */
+export function onMessageRead(task: Task, event: EventOf<"message_read">, policy: Policy): Transition {
+  const { text, nowMs } = event;
+  if (task.message.about !== undefined) return onAboutRead(task, event, policy);
   if (text === undefined) return setOutcome(task, { type: "unreadable" });
   if (task.message.botIds === undefined && isCancelWord(text)) return { task, effects: [{ type: "cancel_thread" }] };
   if (task.message.unaddressed && !policy.threadReplies) return ignore(task);
   return acceptMessage({ ...task, message: { ...task.message, text } }, { nowMs, policy });
+}
+
+/**
+ * Continues with the message that a person asks about. It is never a reply to a question, nor the word to cancel, because the person chose
+ * it from Slack's menu. The instruction of a retry is erased, so that the retry would be another request.
+ */
+function onAboutRead(task: Task, { text, files = [], nowMs }: EventOf<"message_read">, policy: Policy): Transition {
+  const { about, ...message } = task.message;
+  if (about === undefined || text === undefined || about.hadInstruction) return turnAway(task, { type: "unreadable" });
+  return acceptMessage({ ...task, message: withAbout({ ...message, about }, { text, files }) }, { nowMs, policy });
+}
+
+/** The message with the text and the files of the one that it is about. */
+function withAbout(message: Task["message"], read: { text: string; files: UserFile[] }): Task["message"] {
+  const { files: _files, ...rest } = message;
+  const instruction = message.about?.instruction.trim() ?? "";
+  return {
+    ...rest,
+    text: aboutText({ instruction, text: read.text }),
+    ...(read.files.length > 0 && { files: read.files }),
+  };
+}
+
+/** The instruction, and the message as a quotation. */
+function aboutText({ instruction, text }: { instruction: string; text: string }): string {
+  if (instruction === "" || text === "") return instruction || text;
+  return `${instruction}\n\n${text.replace(/^/gm, "> ")}`;
 }
 
 /** Returns why the text and the files of a message are no task, or undefined. */
@@ -150,7 +183,11 @@ export function onRefusalShown(task: Task): Transition {
 export function onSlackFailedReceived(task: Task, event: EventOf<"slack_failed">): Transition {
   const { again, isGivenUp } = countSlackFailure(task, event);
   if (!isGivenUp) return retrySlack(again, event);
-  if (event.act === "read_message") return setOutcome(task, { type: "unreadable" });
+  if (event.act === "read_message") {
+    return task.message.about === undefined
+      ? setOutcome(task, { type: "unreadable" })
+      : turnAway(task, { type: "unreadable" });
+  }
   // Slack may have refused the placeholder's blocks.
   if (event.kind === "refused" && task.mrkdwnFallback === undefined) return fallBackToMrkdwn(again);
   if (event.kind === "gone" || isPerhapsForNobody(task)) return giveUpDelivery(task);
@@ -270,8 +307,18 @@ export function onTurnShown(task: Task, event: EventOf<"progress_shown">): Trans
   return { task: withShownProgress(task, event), effects: [wake(0)] };
 }
 
-/** Fails the task unless all of its files were read, because without one of them the message could mean something else. */
-export function onPrepared(task: Task, { context }: EventOf<"prepared">, policy: Policy): Transition {
+/**
+ * Fails the task unless all of its files were read, because without one of them the message could mean something else. A message that is
+ * asked about counts as it is now: an edit or a deletion while the task waited takes effect.
+ */
+export function onPrepared(waited: Task, { context }: EventOf<"prepared">, policy: Policy): Transition {
+  const { about } = context;
+  if (about === "gone") {
+    return setOutcome(waited, failedOutcome({ reason: "canceled", lost: false }), { reconcile: true });
+  }
+  const task = about === undefined ? waited : { ...waited, message: withAbout(waited.message, about) };
+  const refusal = findRefusal(task.message);
+  if (refusal !== undefined) return setOutcome(task, refusal);
   const attached = new Set(context.attachments?.map(({ id }) => id));
   const missing = task.message.files?.find(({ id }) => !attached.has(id));
   if (missing !== undefined) return setOutcome(task, missingFileOutcome(missing));

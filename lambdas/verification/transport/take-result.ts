@@ -112,7 +112,7 @@ function takeAccepted(members: Members): Members {
 function takeQuestion(members: Members): Members {
   const { prompt, options, ...others } = members;
   return {
-    ...withFitting(others, inputRequiredResultSchema.shape, ["kind", "question_id", "expires_at"]),
+    ...withFitting(others, inputRequiredResultSchema.shape, ["fields", "kind", "question_id", "expires_at"]),
     prompt: typeof prompt === "string" ? sanitizeLines(prompt) : "",
     ...(Array.isArray(options) && { options: options.slice(0, maxOptions).flatMap(takeOption) }),
   };

@@ -92,7 +92,7 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
         return { type: "help_written", text: helpText({ overview, locale }) };
       }
       case "read_message":
-        return { type: "message_read", nowMs: now(), text: await readMessageText(request) };
+        return { type: "message_read", nowMs: now(), ...(await readMessage(request)) };
       case "announce":
         return { type: "announced", ts: await announceTask({ ...request, reconcile: act.reconcile }), nowMs: now() };
       case "prepare":
@@ -210,11 +210,22 @@ type PrepareRequest = { slack: SlackApi; files: Files; task: Task; signal: Abort
 
 /** Gathers the thread's history and the message's files. Rejects with a FileRefused, or with a SlackError if a retry may succeed. */
 async function prepare(request: PrepareRequest): Promise<Context> {
-  const { files, task, signal } = request;
+  const { files, task: waited, signal } = request;
+  const about = await readChangedAbout(request);
+  if (about === "gone") return { about };
+  const task = about === undefined ? waited : { ...waited, message: { ...waited.message, files: about.files } };
   const { threadTs, command, files: asked = [] } = task.message;
   const attachments = asked.length > 0 ? await files.importAttachments({ task, signal }) : [];
   const history = threadTs !== undefined && !command ? await readHistory(request) : [];
-  return { attachments, history };
+  return { attachments, history, about };
+}
+
+/** The message that the person asks about, if the task has waited since it was read. */
+async function readChangedAbout(request: PrepareRequest): Promise<Context["about"]> {
+  const { message, history } = request.task;
+  if (message.about === undefined || !history.some(({ state }) => state === "queued")) return undefined;
+  const { text, files = [] } = await readMessage(request);
+  return text === undefined ? "gone" : { text, files };
 }
 
 /** Resolves to no history if the bot may not read the thread. */
@@ -230,6 +241,17 @@ async function readHistory({ slack, task, signal }: PrepareRequest): Promise<Con
     if (isLastTry || isSlackError(thrown, ["gone", "refused"])) return [];
     throw thrown;
   }
+}
+
+type ReadMessage = Pick<Extract<TaskEvent, { type: "message_read" }>, "text" | "files">;
+
+async function readMessage(request: { slack: SlackApi; task: Task; signal: AbortSignal }): Promise<ReadMessage> {
+  const { slack, task, signal } = request;
+  const { about, channel, threadTs } = task.message;
+  if (about === undefined) return { text: await readMessageText(request) };
+  const call = { installation: installationOf(task), requestId: task.id, signal };
+  const found = await slack.message({ ...call, channel, ts: about.ts, threadTs });
+  return found ?? { text: undefined };
 }
 
 /**

@@ -132,13 +132,14 @@ async function answerTask(request: ExecuteCall): Promise<TaskResult> {
   const { client, callTimeoutMs, sendTimeoutMs = callTimeoutMs, task, signal } = request;
   const { question, call } = task;
   if (question?.answer === undefined || call?.taskId === undefined) throw new SekishoError("internal");
-  const { option, text, user, callId } = question.answer;
+  const { option, text, fields, user, callId } = question.answer;
   const chosen = option === undefined ? undefined : question.options[option];
   const params = {
     task_id: call.taskId,
     // An option without a usable id is named by its label.
     ...(chosen?.id ? { option_id: chosen.id } : {}),
     ...(text === undefined && chosen?.id !== "" ? {} : { text: text ?? chosen?.label ?? "" }),
+    ...(fields === undefined ? {} : { fields }),
     user_id: user,
     ...(question.id === undefined ? {} : { question_id: question.id }),
   };

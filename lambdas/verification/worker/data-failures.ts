@@ -52,6 +52,7 @@ export function createSafeText(text: TaskText): TaskText {
     parts: (task) => pureStep(() => text.parts(task)),
     replaced: text.replaced,
     lateChange: text.lateChange,
+    questionModal: text.questionModal,
     buttonClickRefused: text.buttonClickRefused,
   };
 }
@@ -69,5 +70,7 @@ function withoutTexts({ progress: _, question, message, ...task }: Task): Task {
 }
 
 function withoutText({ answer, ...question }: AgentQuestion): AgentQuestion {
-  return { ...question, prompt: "", options: [], ...(answer && { answer: { ...answer, text: undefined } }) };
+  const { fields: _fields, ...asked } = question;
+  const given = answer && { answer: { ...answer, text: undefined, fields: undefined } };
+  return { ...asked, prompt: "", options: [], ...given };
 }

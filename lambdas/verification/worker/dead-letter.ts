@@ -44,7 +44,7 @@ export function createHandleDeadLetter(options: ActlessOptions): HandleDeadLette
  * the host to cancel and tells the user), so this handler needs none of its permissions. It stores:
  * - an `ask` whose task could not be recorded, once. It is also retried automatically for a week;
  * - a `wake`. If its task has failed, a redrive only repeats the delivery;
- * - a `button_click` or a `session_stopped`;
+ * - a `button_click`, a `form_submitted` or a `session_stopped`;
  * - a `redrive`, a `cancel`, or a `message_change` of a message with a record. The task does not change. The message is also retried
  *   automatically if there is something left to do.
  * It does not store messages whose task goes on elsewhere (the wake-up is done, or a worker holds the task) or that have no task.
@@ -54,6 +54,8 @@ async function handleDeadLetter(options: ActlessOptions, { message, signal, keep
   // A queued task also checks its thread by itself.
   if (message.type === "thread_free") return;
   if (message.type === "conversation_opened" || message.type === "home_opened") return;
+  // Its trigger is good for three seconds.
+  if (message.type === "shortcut_used") return;
   // The person sees that the click had no effect, and may click again.
   if (isInteraction(message)) return keep();
   if (message.type === "redrive" || message.type === "cancel") return retryRequest(options, { message, keep });

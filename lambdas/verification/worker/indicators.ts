@@ -77,9 +77,10 @@ export async function markReplyTaken(request: Omit<Request, "text">): Promise<vo
 }
 
 async function react({ slack, task, signal }: Omit<Request, "text">, name: string, present: boolean): Promise<void> {
-  const { channel, ts, command } = task.message;
+  const { channel, about, command } = task.message;
   // A slash command leaves no message to react to.
   if (command) return;
+  const { ts } = about ?? task.message;
   await attempt({ task, signal }, (call) => slack.react({ ...call, channel, ts, name, present }));
 }
 

@@ -1,4 +1,7 @@
-/** Handles what people do in Slack other than to write: click a button, open a conversation or the App Home, and press Slack's stop button. */
+/**
+ * Handles what people do in Slack other than to write: click a button, submit a form, choose the shortcut, open a conversation or the App
+ * Home, and press Slack's stop button.
+ */
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
@@ -6,9 +9,17 @@ import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import type { ButtonClickRefusal } from "../slack/messages/question.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
-import type { ButtonClick, ConversationOpened, Installation, Interaction, SessionStopped } from "../task/messages.ts";
+import type {
+  ButtonClick,
+  ConversationOpened,
+  FormSubmitted,
+  Installation,
+  Interaction,
+  SessionStopped,
+} from "../task/messages.ts";
 import { installationOf, queueGroupOf, type Task, threadRefOf } from "../task/task.ts";
 import type { Indicators } from "./indicators.ts";
+import { createHandleShortcut, giveForm, openForm } from "./modals.ts";
 import type { PublishHome } from "./overview.ts";
 import { heldDelayMs, type Notify, type Questions } from "./questions.ts";
 import type { Threads } from "./threads.ts";
@@ -35,11 +46,17 @@ type Options = {
 /** The handler rejects if the store, the queue or the gate is unavailable, and may then be repeated. */
 export function createHandleInteraction(options: Options): HandleInteraction {
   const handleButtonClick = createHandleButtonClick(options);
+  const handleFormSubmitted = createHandleFormSubmitted(options);
+  const handleShortcut = createHandleShortcut(options);
   const handleSessionStopped = createHandleSessionStopped(options);
   return ({ interaction, signal }) => {
     switch (interaction.type) {
       case "button_click":
         return handleButtonClick({ buttonClick: interaction, signal });
+      case "form_submitted":
+        return handleFormSubmitted({ form: interaction, signal });
+      case "shortcut_used":
+        return handleShortcut({ shortcut: interaction, signal });
       case "conversation_opened":
         return suggestPrompts(options, { opened: interaction, signal });
       case "home_opened": {
@@ -104,12 +121,20 @@ function createHandleButtonClick(options: Options) {
     }
   }
 
+  function react({ buttonClick, task, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
+    const { button } = buttonClick;
+    if (button.type === "cancel") return cancel({ buttonClick, task, signal });
+    if (button.type === "answer") return answer({ buttonClick, task, signal });
+    const external = externalOf(buttonClick, task);
+    return openForm(options, { click: { ...buttonClick, button }, task, external, signal });
+  }
+
   return async ({ buttonClick, signal }: { buttonClick: ButtonClick; signal: AbortSignal }): Promise<void> => {
     const fields = { request_id: buttonClick.requestId, operation: buttonClick.button.type, user: buttonClick.user };
     const task = await store.get({ id: buttonClick.requestId });
     if (task === undefined || !isShownTo(task, buttonClick)) return log.warn("button_click_without_task", fields);
     const clicked = { buttonClick, task, signal };
-    const refusal = buttonClick.button.type === "cancel" ? await cancel(clicked) : await answer(clicked);
+    const refusal = await react(clicked);
     log.info("button_clicked", { ...fields, trace_id: readTraceId(task.trace), reason: refusal?.type });
     if (buttonClick.channel === undefined) {
       const { team, enterprise, user, requestId } = buttonClick;
@@ -127,8 +152,20 @@ function isShownTo(task: Task, { channel, user, team }: ButtonClick): boolean {
   return task.message.user === user && task.message.team === team;
 }
 
+function createHandleFormSubmitted(options: Options) {
+  const { store, log } = options;
+  return async ({ form, signal }: { form: FormSubmitted; signal: AbortSignal }): Promise<void> => {
+    const fields = { request_id: form.requestId, operation: "form", user: form.user };
+    const task = await store.get({ id: form.requestId });
+    if (task === undefined) return log.warn("button_click_without_task", fields);
+    const refusal = await giveForm(options, { form, task, external: externalOf(form, task), signal });
+    log.info("button_clicked", { ...fields, trace_id: readTraceId(task.trace), reason: refusal?.type });
+    if (refusal !== undefined) await notifyRefusal(options, { task, user: form.user, refusal, signal });
+  };
+}
+
 /** Slack does not say with a click whether the channel is shared, so the task's message decides that. */
-function externalOf({ userTeam }: ButtonClick, { message }: Task): Task["message"]["external"] {
+function externalOf({ userTeam }: ButtonClick | FormSubmitted, { message }: Task): Task["message"]["external"] {
   if (message.external === undefined) return undefined;
   return userTeam === message.team || userTeam === message.enterprise ? "channels" : "people";
 }

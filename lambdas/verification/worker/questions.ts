@@ -84,7 +84,7 @@ export function createQuestions(options: {
       const asked = index === undefined ? {} : { index };
       const taken = takeAnswer({ task, ...asked, answer: { ...answer, callId: newId() }, nowMs });
       if ("notTaken" in taken) return taken.notTaken;
-      if (answer.option === undefined && !answer.text) return { type: "says_nothing" };
+      if (answer.option === undefined && !answer.text && answer.fields === undefined) return { type: "says_nothing" };
       if (!(await gate.mayAnswer({ task, user: answer.user, external, signal }))) return { type: "not_yours" };
       if (task.lease !== undefined && task.lease.untilMs > nowMs) return { type: "held" };
       // The wake-up is sent first, as in every step, so that no stored answer is left without one.

@@ -47,6 +47,7 @@ export const defaultTexts: Texts = {
   slow: "stream, slow 25s",
   fail: "fail",
   ask: "ask me",
+  form: "ask form",
   file: "read files",
 };
 

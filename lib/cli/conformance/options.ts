@@ -28,6 +28,7 @@ export const runOptions = {
   "slow-text": text("a text that keeps the agent busy for longer than one call waits", defaultTexts.slow),
   "fail-text": text("a text that makes the agent fail", defaultTexts.fail),
   "ask-text": text("a text that makes the agent ask a question", defaultTexts.ask),
+  "form-text": text("a text that makes the agent ask a question with fields", defaultTexts.form),
   "file-text": text("a text at which the agent reads the attachments", defaultTexts.file),
   "no-second-look": flag("leaves out the cases that look at tasks once more, 10 s after their end"),
   budget: {
@@ -53,6 +54,7 @@ type RunValues = {
   "slow-text": string;
   "fail-text": string;
   "ask-text": string;
+  "form-text": string;
   "file-text": string;
   "no-second-look": boolean;
   budget: string;
@@ -72,6 +74,7 @@ export function readRunOptions(values: RunValues, profile: string): Omit<Conform
       slow: values["slow-text"],
       fail: values["fail-text"],
       ask: values["ask-text"],
+      form: values["form-text"],
       file: values["file-text"],
     },
   };

@@ -12,7 +12,7 @@ export const channel = "C0CONFORMANCE";
 const maxPolls = 600;
 
 /** The texts that are sent to the agent behind the endpoint. */
-export type Texts = { plain: string; slow: string; fail: string; ask: string; file: string };
+export type Texts = { plain: string; slow: string; fail: string; ask: string; form: string; file: string };
 
 /** How long the run waits. Tests shorten all of them. */
 export type Waits = {
@@ -135,6 +135,9 @@ export type SharedTasks = {
   askingForLastOption(): Promise<AskingTask>;
   /** Asks once more, for two answers at the same time. */
   askingForTwo(): Promise<AskingTask>;
+  /** Two questions that should have fields. */
+  askingWithFields(): Promise<AskingTask>;
+  askingWithFieldsAgain(): Promise<AskingTask>;
   /** The first slow task, whatever came. Its text is long and unusual too. */
   slow(): Promise<SentTask>;
   /** The first slow task, accepted. */
@@ -167,18 +170,23 @@ export function createSharedTasks(
   const slow = together(first);
   const accept = (task: () => Promise<SentTask>) => share(async () => toAccepted(await task(), texts.slow));
   const accepted = accept(slow);
-  const ask = async (work: Work, text = texts.ask) =>
-    toAsking(await followTask(work, await startTask(work, { text })), texts.ask);
+  const askWith =
+    (text: string, more = "") =>
+    async (work: Work) =>
+      toAsking(await followTask(work, await startTask(work, { text: text + more })), text);
+  const [ask, askForm] = [askWith(texts.ask), askWith(texts.form)];
   const plain = (work: Work) => runToSuccess(work, { text: `${texts.plain}\n"quoted"  \\ done` });
   return {
     plain: share(plain),
     plainAgain: share(plain),
     failed: share(async (work) => followTask(work, await startTask(work, { text: texts.fail }))),
-    asking: share((work) => ask(work, `${texts.ask}${unusual}`)),
+    asking: share(askWith(texts.ask, unusual)),
     askingAgain: share(ask),
     askingForText: share(ask),
     askingForLastOption: share(ask),
     askingForTwo: share(ask),
+    askingWithFields: share(askForm),
+    askingWithFieldsAgain: share(askForm),
     slow,
     accepted,
     slowEnd: share(async (work) => followTask(work, await accepted())),

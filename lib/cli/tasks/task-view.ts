@@ -32,6 +32,7 @@ export function toTaskView({ task, nowMs }: { task: Task; nowMs: number }) {
       ...pick(message, "appId", "team", "channel", "user", "ts", "threadTs", "direct", "command"),
       textLength: message.text.length,
       files: message.files?.length,
+      aboutTs: message.about?.ts,
     },
     ...pick(task, "threadRef", "locale", "retryOf", "receivedAtMs", "expiresAtMs"),
     call: call && {
@@ -64,10 +65,11 @@ function viewOutcome(outcome: NonNullable<Task["outcome"]>) {
   return { type, textLength: text.length, artifacts: artifacts.length, uploads: uploads.length };
 }
 
-function viewQuestion({ options, answer, ...question }: NonNullable<Task["question"]>) {
+function viewQuestion({ options, fields, answer, ...question }: NonNullable<Task["question"]>) {
   return {
     ...pick(question, "index", "askedAtMs", "expiresAtMs", "ts"),
     options: options.length,
+    fields: fields?.length,
     answer: answer && pick(answer, "user", "atMs", "option", "arrival", "stillAskedTimes"),
   };
 }

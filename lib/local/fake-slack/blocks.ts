@@ -14,9 +14,11 @@ const maxMarkdownLength = 12_000;
 const maxMessageLength = 13_297;
 const lengthOfBlock = 125;
 
-const name = z.string().min(1).max(255).optional();
+/** Of a block and of an element. */
+export const blockId = z.string().min(1).max(255).optional();
+const name = blockId;
 const textUpTo = (max: number) => z.string().min(1).max(max);
-const plainText = (max: number) =>
+export const plainText = (max: number) =>
   z.strictObject({ type: z.literal("plain_text"), text: textUpTo(max), emoji: z.boolean().optional() });
 const mrkdwn = z.strictObject({ type: z.literal("mrkdwn"), text: textUpTo(3000), verbatim: z.boolean().optional() });
 const anyText = z.discriminatedUnion("type", [plainText(3000), mrkdwn]);
@@ -55,10 +57,8 @@ const cardsSchema = z
   .array(taskCardSchema)
   .min(1)
   .refine((cards) => new Set(cards.map(({ task_id }) => task_id)).size === cards.length, "task_id is not unique");
-const blockSchema = z.discriminatedUnion("type", [
-  taskCardSchema,
-  z.strictObject({ ...kind("plan"), title: textUpTo(255), tasks: cardsSchema }),
-  z.strictObject({ ...kind("markdown"), text: textUpTo(maxMarkdownLength) }),
+/** The blocks that a modal may have, too. */
+export const modalBlocks = [
   z.strictObject({
     ...kind("section"),
     text: anyText,
@@ -69,6 +69,13 @@ const blockSchema = z.discriminatedUnion("type", [
   z.strictObject({ ...kind("actions"), elements: buttonsSchema }),
   z.strictObject(kind("divider")),
   z.strictObject({ ...kind("header"), text: plainText(150) }),
+] as const;
+
+const blockSchema = z.discriminatedUnion("type", [
+  ...modalBlocks,
+  taskCardSchema,
+  z.strictObject({ ...kind("plan"), title: textUpTo(255), tasks: cardsSchema }),
+  z.strictObject({ ...kind("markdown"), text: textUpTo(maxMarkdownLength) }),
   z.looseObject({ ...kind("rich_text"), elements: z.array(z.unknown()) }),
   z.looseObject({ ...kind("table"), rows: rowsSchema }),
 ]);

@@ -47,6 +47,8 @@ export async function startFakeSlack({ signingSecret, retryDelaysMs, log = silen
     prompts: ephemeral.prompts,
     sessions: ephemeral.sessions,
     home: ephemeral.home,
+    /** The open modals. */
+    modals: state.modals.all,
     file: files.find,
     /** Another app posts. */
     postAsOtherBot: (post: { channel: string; threadTs?: string; text: string }) =>

@@ -10,14 +10,18 @@ const knownScopes = [
   "app_mentions:read",
   "assistant:write",
   "channels:history",
+  "channels:read",
   "chat:write",
   "commands",
   "files:read",
   "files:write",
   "groups:history",
+  "groups:read",
   "im:history",
+  "im:read",
   "im:write",
   "mpim:history",
+  "mpim:read",
   "reactions:write",
   "usergroups:read",
   "users:read",
@@ -56,6 +60,17 @@ export const manifestSchema = z.strictObject({
           }),
         )
         .max(50)
+        .optional(),
+      shortcuts: z
+        .array(
+          z.strictObject({
+            name: text(24),
+            type: z.enum(["message", "global"]),
+            callback_id: text(255),
+            description: text(150),
+          }),
+        )
+        .max(10)
         .optional(),
       agent_view: z
         .strictObject({ agent_description: text(300).optional(), suggested_prompts: promptsSchema.optional() })

@@ -6,6 +6,7 @@
 import type { FakeSlackButton } from "./blocks.ts";
 import type { FakeSlackMessage } from "./messages.ts";
 import { toSlackFile, toSlackMessage, writerFields } from "./slack-message.ts";
+import { type OpenModal, toViewPayload } from "./views.ts";
 import {
   type FakeSlackChannel,
   findFakeChannel,
@@ -164,20 +165,14 @@ type Click = { message: FakeSlackMessage; button: FakeSlackButton; blockId: stri
 
 export function createClickForm(click: Interaction & Click & { filesUrl: string }): { payload: string } {
   const { channel, message, user } = click;
-  const { id, domain, enterprise } = findTeamOfChannel(channel.id);
-  const isInOrganization = enterprise !== undefined;
   const thread = message.threadTs === undefined ? {} : { thread_ts: message.threadTs };
-  const name = userName(user);
   const payload = {
     type: "block_actions",
-    user: { id: user, username: name, name, team_id: findFakePerson(user)?.team ?? id },
+    ...whoseFields({ user, channel: channel.id }),
     api_app_id: workspace.app,
     token,
     container: { type: "message", message_ts: message.ts, channel_id: channel.id, is_ephemeral: false, ...thread },
     trigger_id: click.triggerId,
-    team: { id, domain, ...(isInOrganization && { enterprise_id: enterprise, enterprise_name: organization.name }) },
-    enterprise: isInOrganization ? { id: enterprise, name: organization.name } : null,
-    is_enterprise_install: isInOrganization,
     channel: { id: channel.id, name: shownName(channel) },
     message: toSlackMessage({ message, filesUrl: click.filesUrl }),
     state: { values: {} },
@@ -209,6 +204,60 @@ export function createHomeClickForm(click: Pick<Interaction, "user" | "triggerId
     actions: [{ ...click.button, block_id: click.blockId, action_ts: click.actionTs }],
   };
   return { payload: JSON.stringify(payload) };
+}
+
+/** https://docs.slack.dev/reference/interaction-payloads/view-interactions-payload. */
+export function createSubmissionForm(submitted: { modal: OpenModal; state: object; triggerId: string }) {
+  const { modal, state, triggerId } = submitted;
+  const payload = {
+    type: "view_submission",
+    ...whoseFields(modal),
+    api_app_id: workspace.app,
+    token,
+    trigger_id: triggerId,
+    view: toViewPayload(modal, state),
+    response_urls: [],
+  };
+  return { payload: JSON.stringify(payload) };
+}
+
+/** https://docs.slack.dev/reference/interaction-payloads/shortcuts-interaction-payload, of a message. */
+export function createShortcutForm(used: {
+  message: FakeSlackMessage;
+  user: string;
+  callbackId: string;
+  triggerId: string;
+  actionTs: string;
+  filesUrl: string;
+}) {
+  const { message, user, callbackId, triggerId, actionTs, filesUrl } = used;
+  const { channel } = message;
+  const payload = {
+    type: "message_action",
+    token,
+    action_ts: actionTs,
+    ...whoseFields({ user, channel }),
+    channel: { id: channel, name: findFakeChannel(channel)?.name ?? channel },
+    callback_id: callbackId,
+    trigger_id: triggerId,
+    response_url: "https://hooks.slack.invalid/app/fake-slack",
+    message_ts: message.ts,
+    message: toSlackMessage({ message, filesUrl }),
+  };
+  return { payload: JSON.stringify(payload) };
+}
+
+/** Who did it, and through which installation. */
+function whoseFields({ user, channel }: { user: string; channel: string }) {
+  const { id, domain, enterprise } = findTeamOfChannel(channel);
+  const isInOrganization = enterprise !== undefined;
+  const name = userName(user);
+  return {
+    team: { id, domain, ...(isInOrganization && { enterprise_id: enterprise, enterprise_name: organization.name }) },
+    user: { id: user, username: name, name, team_id: findFakePerson(user)?.team ?? id },
+    enterprise: isInOrganization ? { id: enterprise, name: organization.name } : null,
+    is_enterprise_install: isInOrganization,
+  };
 }
 
 function shownName({ direct, name }: FakeSlackChannel): string {

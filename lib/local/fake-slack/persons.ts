@@ -14,9 +14,12 @@ import {
   createEventPayload,
   createHomeClickForm,
   createHomeOpenedPayload,
+  createShortcutForm,
   createStoppedPayload,
+  createSubmissionForm,
 } from "./payloads.ts";
 import type { FakeSlackState } from "./state.ts";
+import { type FilledIn, toViewState } from "./views.ts";
 import {
   channels,
   type FakeSlackChannel,
@@ -60,11 +63,9 @@ type PersonsOptions = {
 export function createPersons({ state, signingSecret, retryDelaysMs, signal }: PersonsOptions) {
   const { messages, files: store, now } = state;
   const signed = { signingSecret, now, signal };
-  let triggers = 0;
 
-  function newTriggerId(): string {
-    triggers++;
-    return `${messages.newTs()}.${triggers}.${crypto.randomUUID().replaceAll("-", "")}`;
+  function newTriggerId(user: string, channel: string): string {
+    return state.modals.issue(messages.newTs(), { user, channel });
   }
 
   function deliver(eventsUrl: string, payload: unknown): Promise<Delivery> {
@@ -171,7 +172,7 @@ export function createPersons({ state, signingSecret, retryDelaysMs, signal }: P
       );
       if (message === undefined || found === undefined) throw new Error("The fake Slack has no such button.");
       const { user = firstPerson(channel) } = request;
-      const ids = { triggerId: newTriggerId(), actionTs: messages.newTs() };
+      const ids = { triggerId: newTriggerId(user, channel.id), actionTs: messages.newTs() };
       const form = createClickForm({ channel, message, ...found, user, ...ids, filesUrl: state.url });
       return {
         /** The task that the message belongs to, if it is the app's. */
@@ -179,11 +180,39 @@ export function createPersons({ state, signingSecret, retryDelaysMs, signal }: P
         delivered: sendForm({ ...signed, url: request.eventsUrl, form }),
       };
     },
+    /** Chooses a shortcut of the app in the menu of a message. Throws if there is no such message. */
+    useShortcut(request: { eventsUrl: string; channel: string; ts: string; callbackId: string; user?: string }) {
+      const { eventsUrl, callbackId, user = firstPerson(findChannel(request.channel)) } = request;
+      const message = findMessage(request);
+      const used = { message, user, callbackId, actionTs: messages.newTs(), filesUrl: state.url };
+      const form = createShortcutForm({ ...used, triggerId: newTriggerId(user, message.channel) });
+      return { delivered: sendForm({ ...signed, url: eventsUrl, form }) };
+    },
+    /**
+     * Submits an open modal. It closes unless the app answers with errors, or not at all. Slack's client itself checks lengths, numbers and
+     * what is required; this one sends whatever is filled in. Throws if there is no such modal, input or choice.
+     */
+    async submitModal(request: { eventsUrl: string; id: string; filledIn: FilledIn }) {
+      const { eventsUrl, id, filledIn } = request;
+      const modal = state.modals.all().find((each) => each.id === id);
+      if (modal === undefined) throw new Error("The fake Slack has no such modal.");
+      const triggerId = newTriggerId(modal.user, modal.channel);
+      const form = createSubmissionForm({ modal, state: toViewState(modal.view, filledIn), triggerId });
+      const delivery = await sendForm({ ...signed, url: eventsUrl, form });
+      const { errors } = Object(delivery.reply) as { errors?: Readonly<Record<string, string>> };
+      if (delivery.status === 200 && errors === undefined) state.modals.close(modal);
+      return { ...delivery, errors };
+    },
+    /** Closes a modal without submitting it. */
+    closeModal(id: string): void {
+      const modal = state.modals.all().find((each) => each.id === id);
+      if (modal !== undefined) state.modals.close(modal);
+    },
     /** Types a slash command. `text` is what follows the command. */
     command(request: { eventsUrl: string; text: string; command?: string; channel?: string; user?: string }) {
       const channel = findChannel(request.channel);
       const { eventsUrl, command = "/sekisho", user = firstPerson(channel) } = request;
-      const triggerId = newTriggerId();
+      const triggerId = newTriggerId(user, channel.id);
       const form = createCommandForm({ channel, user, command, text: escapeMrkdwn(request.text), triggerId });
       return {
         requestId: requestIdOf({ appId: workspace.app, channel: channel.id, ts: triggerId }),
@@ -204,7 +233,8 @@ export function createPersons({ state, signingSecret, retryDelaysMs, signal }: P
       const buttons = listButtons(state.ephemeral.home(user) ?? []);
       const found = buttons.filter(({ button }) => button.text.text === label)[index];
       if (found === undefined) throw new Error("The App Home of the fake Slack has no such button.");
-      const form = createHomeClickForm({ user, ...found, triggerId: newTriggerId(), actionTs: messages.newTs() });
+      const triggerId = newTriggerId(user, findDirectChannel(user).id);
+      const form = createHomeClickForm({ user, ...found, triggerId, actionTs: messages.newTs() });
       return { delivered: sendForm({ ...signed, url: eventsUrl, form }) };
     },
     /** Presses Slack's stop button, which ends the open streams of the thread. Throws if Slack shows no such button. */

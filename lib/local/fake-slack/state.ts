@@ -4,8 +4,9 @@ import { createEphemeralState, type EphemeralChange } from "./ephemeral.ts";
 import { createFakeSlackFiles, openFileFolder } from "./files.ts";
 import { createFakeSlackMessages, type MessageChange, openMessageFile } from "./messages.ts";
 import { createFakeSlackTokens } from "./tokens.ts";
+import { createModals, type ModalChange } from "./views.ts";
 
-export type FakeSlackChange = MessageChange | EphemeralChange;
+export type FakeSlackChange = MessageChange | EphemeralChange | ModalChange;
 
 /** The strictness of this Slack where the real one is undocumented or may change. */
 export type Rules = {
@@ -13,6 +14,8 @@ export type Rules = {
   pageSize: number;
   /** Slack ends a stream after this time. */
   streamLifeMs: number;
+  /** A trigger opens a modal for this long. */
+  triggerLifeMs: number;
   /** Refuses markdown blocks, as Slack did before it had them. */
   refusesMarkdown: boolean;
   /** The result of a second `files.completeUploadExternal` for one file: an error, or one more message. */
@@ -30,6 +33,7 @@ export type Rules = {
 const defaultRules: Rules = {
   pageSize: 5,
   streamLifeMs: 300_000,
+  triggerLifeMs: 3000,
   refusesMarkdown: false,
   completesUploadTwice: "refuse",
   limitsRates: false,
@@ -54,12 +58,14 @@ export function createState(options: StateOptions) {
   const changes = createListeners<FakeSlackChange>();
   const messages = createFakeSlackMessages({ now, ...(file !== undefined && openMessageFile(file, onFailure)) });
   messages.onChange(changes.notify);
+  const allRules: Rules = { ...defaultRules, ...rules };
   return {
     messages,
     files: createFakeSlackFiles(file === undefined ? undefined : openFileFolder(`${file}.files`, onFailure, now)),
     ephemeral: createEphemeralState(changes.notify),
+    modals: createModals({ now, triggerLifeMs: allRules.triggerLifeMs, notify: changes.notify }),
     tokens: createFakeSlackTokens(botToken, otherTokens),
-    rules: { ...defaultRules, ...rules },
+    rules: allRules,
     /** The server sets it once it listens. Files are below it; it ends with a slash. */
     url: "http://127.0.0.1/",
     onChange: changes.add,

@@ -7,6 +7,8 @@ export type FakeSlackChannel = {
   direct: boolean;
   team: string;
   sharedWith?: string;
+  /** The bot is not in it. */
+  withoutBot?: true;
   people: readonly string[];
 };
 
@@ -59,6 +61,7 @@ export const channels: readonly FakeSlackChannel[] = [
   workspace.channel,
   { id: "CRANDOM", name: "random", direct: false, team, people: [workspace.person, "UHANAKO"] },
   { id: "CSHARED", name: "shared", direct: false, team, sharedWith: "TSECOND", people: ["UPERSON", "UOUTSIDER"] },
+  { id: "CWITHOUT", name: "people-only", direct: false, team, withoutBot: true, people: ["UPERSON", "UHANAKO"] },
   workspace.directMessages,
   { id: "DHANAKO", name: "Sekisho", direct: true, team, people: ["UHANAKO"] },
   { id: "CSECOND", name: "second", direct: false, team: "TSECOND", people: ["UOUTSIDER"] },

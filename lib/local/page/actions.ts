@@ -1,5 +1,6 @@
 /** The actions of a person on the page. The fake Slack's person does it, and each action becomes a signed request to the app. */
 import * as z from "zod";
+import { askAboutShortcut } from "../../../lambdas/verification/slack/messages/modal-values.ts";
 import { workspace } from "../fake-slack/workspace.ts";
 import { type RecordedSlack, recordPost, recordSignedRequest } from "../recorder/slack-steps.ts";
 import { Refusal } from "../web/admission.ts";
@@ -17,6 +18,11 @@ const messageSchema = z
   .refine(({ text, file_ids }) => text !== "" || file_ids.length > 0);
 const clickSchema = z.object({ channel: z.string(), ts: z.string(), action_id: z.string(), user: personSchema });
 const conversationSchema = z.object({ user: personSchema });
+const shortcutSchema = z.object({ channel: z.string(), ts: z.string(), user: personSchema });
+const modalSchema = z.object({
+  id: z.string(),
+  filled_in: z.record(z.string(), z.union([z.string(), z.array(z.string())])).default({}),
+});
 
 /** A slash command at the beginning of what somebody typed. */
 const command = /^(\/[a-z0-9_-]+)(?:\s+|$)/;
@@ -51,6 +57,22 @@ export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): 
     return {};
   }
 
+  function ask(body: z.output<typeof shortcutSchema>, eventsUrl: string): object {
+    fakeSlack.useShortcut({ eventsUrl, ...body, callbackId: askAboutShortcut });
+    return {};
+  }
+
+  async function submit({ id, filled_in: filledIn }: z.output<typeof modalSchema>, eventsUrl: string): Promise<object> {
+    const { status, errors } = await fakeSlack.submitModal({ eventsUrl, id, filledIn });
+    if (status !== 200) throw new Refusal(502, "We had some trouble connecting. Try again.");
+    return { errors };
+  }
+
+  function close({ id }: z.output<typeof modalSchema>): object {
+    fakeSlack.closeModal(id);
+    return {};
+  }
+
   function converse({ user }: z.output<typeof conversationSchema>, eventsUrl: string): object {
     const { channel, threadTs } = fakeSlack.openAssistant({ eventsUrl, user });
     return { channel, thread_ts: threadTs };
@@ -58,10 +80,14 @@ export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): 
 
   const noThread = "This channel or thread does not exist.";
   const noButton = "The message no longer has this button.";
+  const noModal = "This window is no longer open.";
   const noText = "Enter a text of 1 to 40,000 characters.";
   return {
     "POST /local/messages": action({ schema: messageSchema, invalid: noText, impossible: noThread, run: post }),
     "POST /local/clicks": action({ schema: clickSchema, invalid: noButton, impossible: noButton, run: click }),
+    "POST /local/shortcuts": action({ schema: shortcutSchema, invalid: noThread, impossible: noThread, run: ask }),
+    "POST /local/modals": action({ schema: modalSchema, invalid: noModal, impossible: noModal, run: submit }),
+    "POST /local/modals/close": action({ schema: modalSchema, invalid: noModal, impossible: noModal, run: close }),
     "POST /local/conversations": action({
       ...{ schema: conversationSchema, invalid: noThread, impossible: noThread, run: converse },
     }),
@@ -72,7 +98,7 @@ type Action<Schema extends z.ZodType> = {
   schema: Schema;
   invalid: string;
   impossible: string;
-  run: (body: z.output<Schema>, eventsUrl: string) => object;
+  run: (body: z.output<Schema>, eventsUrl: string) => object | Promise<object>;
 };
 
 /** `impossible` is the message if the fake Slack throws, because it has no such channel, thread or button. */
@@ -81,9 +107,9 @@ function action<Schema extends z.ZodType>({ schema, invalid, impossible, run }: 
     const body = schema.safeParse(await json());
     if (!body.success) throw new Refusal(400, invalid);
     try {
-      return run(body.data, `http://127.0.0.1:${request.socket.localPort}/slack/events`);
-    } catch {
-      throw new Refusal(400, impossible);
+      return await run(body.data, `http://127.0.0.1:${request.socket.localPort}/slack/events`);
+    } catch (thrown) {
+      throw thrown instanceof Refusal ? thrown : new Refusal(400, impossible);
     }
   };
 }

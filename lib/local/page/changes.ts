@@ -6,6 +6,7 @@ import { type RecordedStep, zoneOfStep } from "../recorder/step-recorder.ts";
 import type { EventSource } from "../web/event-streams.ts";
 import { createMrkdwnTree } from "./display-tree.ts";
 import { createMessageView, findDisplayName } from "./message-view.ts";
+import { createModalView } from "./modal-view.ts";
 
 export function createChangeFeed({ fakeSlack, stepRecorder }: RecordedSlack): EventSource {
   return (send) => {
@@ -16,6 +17,7 @@ export function createChangeFeed({ fakeSlack, stepRecorder }: RecordedSlack): Ev
     for (const message of fakeSlack.ephemeralMessages()) sendChange({ type: "ephemeral", ...message });
     for (const status of fakeSlack.statuses()) sendChange({ type: "status", ...status });
     for (const prompts of fakeSlack.prompts()) sendChange({ type: "prompts", ...prompts });
+    for (const modal of fakeSlack.modals()) sendChange({ type: "modal", user: modal.user, modal });
     stepRecorder.steps().forEach(sendStep);
     const stops = [fakeSlack.onChange(sendChange), stepRecorder.onStep(sendStep)];
     return () => {
@@ -26,8 +28,8 @@ export function createChangeFeed({ fakeSlack, stepRecorder }: RecordedSlack): Ev
 
 /** The people of the first workspace, and the channels that they are in. */
 function peopleAndChannels() {
-  const isInTeam = ({ team, sharedWith }: { team: string; sharedWith?: string }) =>
-    team === workspace.team && sharedWith === undefined;
+  const isInTeam = ({ team, sharedWith, withoutBot }: { team: string; sharedWith?: string; withoutBot?: true }) =>
+    team === workspace.team && sharedWith === undefined && withoutBot === undefined;
   return {
     people: people.filter(isInTeam).map(({ id, name, locale }) => ({ id, name, locale })),
     channels: channels.filter(isInTeam).map(({ id, name, direct, people: who }) => ({ id, name, direct, people: who })),
@@ -36,6 +38,7 @@ function peopleAndChannels() {
 
 function toPageChange(change: FakeSlackChange): object {
   if (change.type === "message") return { type: "message", message: createMessageView(change.message) };
+  if (change.type === "modal") return { ...change, modal: change.modal && createModalView(change.modal) };
   if (change.type !== "ephemeral") return change;
   const { text, user, ...rest } = change;
   return { ...rest, user, name: findDisplayName(user), shown: createMrkdwnTree(text, findDisplayName) };

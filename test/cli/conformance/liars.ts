@@ -454,6 +454,28 @@ lie("goes on with a canceled question", "question/canceled", (x) =>
   }),
 );
 
+lie("gives two fields one id", "question/fields", changing("input_required", (given) => given.fields && Object.assign(given.fields[1], { id: given.fields[0].id })));
+lie("changes the fields that it asks for", "question/fields", where(gets, changing("input_required", (given) => given.fields?.reverse())));
+lie("forgets the fields that it asked for", "question/fields", where(gets, changing("input_required", (given) => delete given.fields)));
+const toFields = (x: Exchange) => answers(x) && x.sent.params.fields !== undefined && bearer(x) === token;
+const accepting = (x: Exchange) => result(x, { status: "accepted", task_id: x.sent.params.task_id });
+lie("takes any values", "question/bad-fields", where(toFields, accepting));
+lie("takes values for fields that there are not", "question/bad-fields", where((x) => toFields(x) && "x.conformance" in x.sent.params.fields, accepting));
+lie("does not mind what is required", "question/bad-fields", where((x) => toFields(x) && x.sent.params.fields.road === null, accepting));
+lie("takes choices that were not offered", "question/bad-fields", where((x) => toFields(x) && x.sent.params.fields.road === "not-offered", accepting));
+lie("takes numbers of any size", "question/bad-fields", where((x) => toFields(x) && x.sent.params.fields.travellers > 20, accepting));
+lie("takes days that there are not", "question/bad-fields", where((x) => toFields(x) && x.sent.params.fields.day === "2026-02-30", accepting));
+lie("does not say which field is wrong", "question/names-field", where(toFields, changingError(-32602, (given) => delete given.data.issues)));
+lie("takes no values at all", "question/answers-fields", where(toFields, (x) => error(x, -32602)));
+lie("takes values only once", "question/answers-fields", where(toFields, (x) => x.changed((answer) => {
+  if (answer.error || x.count("good values") < 2) return;
+  delete answer.result;
+  answer.error = { code: -32063, message: "no" };
+})));
+lie("wants every field where somebody answers in words", "question/fields-in-words", async (x) => {
+  if (says(/^ask form/)(x)) return x.changed(({ result: given }) => given?.task_id && x.memory.set(given.task_id, 1));
+  return answers(x) && x.sent.params.text && x.memory.has(x.sent.params.task_id) ? error(x, -32602) : x.honest();
+});
 lie("changes the options that it offers", "question/read-again", where(gets, changing("input_required", (given) => given.options.reverse())));
 lie("takes an answer and never goes on", "question/goes-on", (x) => {
   if (toQuestion(x)) x.memory.set(x.sent.params.task_id, 1);

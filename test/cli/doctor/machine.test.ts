@@ -143,6 +143,15 @@ describe("sekisho doctor explains what is wrong with the configuration", () => {
 });
 
 describe("sekisho doctor explains about Slack", () => {
+  it("scopes that the message shortcut needs", async () => {
+    configured({ slack: { apiUrl: slack.apiUrl, shortcut: {} } });
+    slack.grant(...slack.allScopes);
+    const found = await machine.doctor(withSlack);
+    expect(told(found, "token scopes")).toMatch(
+      /^failed: Missing: channels:read, commands, groups:read, im:read, mpim:read\./,
+    );
+  });
+
   it("scopes that the token lacks for this configuration", async () => {
     configured({ slack: { apiUrl: slack.apiUrl, command: { name: "/sekisho" } } });
     slack.grant(...slack.allScopes.filter((scope) => scope !== "files:write"));

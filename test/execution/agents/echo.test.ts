@@ -15,6 +15,21 @@ describe("the echo agent", () => {
     expect(updates).toEqual([{ type: "answer", text: "I am the echo agent. You wrote:\n関所?" }]);
   });
 
+  it("asks with a form of every type of field, and tells what was filled in", async () => {
+    const { call } = createTestHost({ agent: createEchoAgent() });
+    const asked = await call("execute_task", { channel: "C1", text: "ask form" });
+    const question = methods.get_task.result.parse(asked.result);
+    const fields = question.status === "input_required" ? question.fields : [];
+    expect(fields?.map(({ type }) => type)).toEqual(["choice", "choices", "number", "date", "text"]);
+    const values = { road: "tokaido", luggage: ["rice", "papers"], travellers: 2, day: "2026-03-31" };
+    const task_id = asked.result?.task_id;
+    await call("answer_task", { task_id, fields: values });
+    const ended = await call("get_task", { task_id, wait_ms: 5000 });
+    expect(ended.result?.response_text).toMatch(
+      /road: tokaido; luggage: rice, papers; travellers: 2; day: 2026-03-31$/,
+    );
+  });
+
   it("says how many files came along", async () => {
     const file = { id: "a", name: "a.txt", mimetype: "text/plain", size: 2, url: "a.txt" };
     const attached = async (...attachments: object[]) =>

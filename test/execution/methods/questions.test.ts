@@ -1,7 +1,7 @@
 /** An agent that asks: the task waits, is answered once, by which answer to which question, and goes on in whatever process. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import type { Agent, TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
 import { createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
 
 /** One character more than an answer takes for the id of an option. */
@@ -99,7 +99,7 @@ describe("an agent that asks", () => {
     expect(result).toMatchObject({ status: "input_required", prompt: "Sign in first.", kind: "auth" });
   });
 
-  it.each<[string, { prompt?: string; options?: { id: string; label: string }[] }, string]>([
+  it.each<[string, { prompt?: string; options?: { id: string; label: string }[]; fields?: object[] }, string]>([
     ["says nothing", { prompt: "" }, "update.prompt: too_small"],
     ["shows nothing", { prompt: " \n\u00a0" }, "update.prompt: custom"],
     [
@@ -118,9 +118,37 @@ describe("an agent that asks", () => {
     ["has an option without an id", { options: [{ id: "", label: "A" }] }, "update.options.0.id: too_small"],
     ["has an option that no answer can name", { options: [{ id: long, label: "A" }] }, "update.options.0.id: too_big"],
     ["has an option without words", { options: [{ id: "a", label: "" }] }, "update.options.0.label: too_small"],
+    ["has no fields", { fields: [] }, "update.fields: too_small"],
+    [
+      "has a field without a label",
+      { fields: [{ id: "a", label: " ", type: "text" }] },
+      "update.fields.0.label: invalid_format",
+    ],
+    [
+      "has a field of an unknown type",
+      { fields: [{ id: "a", label: "A", type: "colour" }] },
+      "update.fields.0.type: invalid_union",
+    ],
+    [
+      "has one id for two fields",
+      {
+        fields: [
+          { id: "a", label: "A", type: "text" },
+          { id: "a", label: "B", type: "date" },
+        ],
+      },
+      "update.fields: custom",
+    ],
+    [
+      "has options and fields",
+      { options: [{ id: "a", label: "A" }], fields: [{ id: "a", label: "A", type: "text" }] },
+      "update.fields: custom",
+    ],
     ["has an endless label", { options: [{ id: "a", label: long + long }] }, "update.options.0.label: too_big"],
   ])("fails where its question %s, and the log says where", async (_what, given, cause_kind) => {
-    const { call, lines } = createTestHost({ agent: yielding({ type: "question", prompt: "Which?", ...given }) });
+    const { call, lines } = createTestHost({
+      agent: yielding({ type: "question", prompt: "Which?", ...given } as TaskUpdate),
+    });
     expect((await call("execute_task", hello)).error?.data.reason).toBe("execution_failed");
     expect(lines.map((line) => JSON.parse(line))).toContainEqual(
       expect.objectContaining({ level: "warn", message: "agent_update_refused", cause_kind }),

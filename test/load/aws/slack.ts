@@ -63,6 +63,9 @@ export function openLoadSlack({
       return { locale: "en-US" };
     },
     posts: unexpected,
+    message: unexpected,
+    channelInfo: unexpected,
+    openModal: unexpected,
     postEphemeral: unexpected,
     openDirect: unexpected,
     publishHome: unexpected,

@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { App, LogLevel } from "@slack/bolt";
+import { App, LogLevel, type types } from "@slack/bolt";
 import { WebClient } from "@slack/web-api";
 import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { organization, workspace } from "../../../lib/local/fake-slack/workspace.ts";
@@ -59,6 +59,36 @@ describe("Slack's own client", () => {
   });
 });
 
+/** With an input of each type that the app uses. */
+const sampleModal: types.ModalView = {
+  type: "modal",
+  callback_id: "sample",
+  title: { type: "plain_text", text: "Sample" },
+  submit: { type: "plain_text", text: "Send" },
+  private_metadata: "kept",
+  blocks: [
+    inputOf("name", { type: "plain_text_input", max_length: 100 }),
+    inputOf("count", { type: "number_input", is_decimal_allowed: true, min_value: "0.5" }),
+    inputOf("day", { type: "datepicker" }),
+    inputOf("one", { type: "static_select", options: optionsOf("a", "b") }),
+    inputOf("several", { type: "multi_static_select", options: optionsOf("a", "b") }),
+  ],
+};
+
+function optionsOf(...values: string[]): types.PlainTextOption[] {
+  return values.map((value) => ({ text: { type: "plain_text", text: value }, value }));
+}
+
+function inputOf(block_id: string, element: types.InputBlock["element"]): types.InputBlock {
+  return {
+    type: "input",
+    block_id,
+    optional: true,
+    label: { type: "plain_text", text: block_id },
+    element: { ...element, action_id: "input" },
+  };
+}
+
 type Heard = {
   body: unknown;
   context: { teamId?: string; enterpriseId?: string; isEnterpriseInstall: boolean };
@@ -93,6 +123,17 @@ describe("an app of Bolt", () => {
     app.message(note("message"));
     app.event("assistant_thread_started", note("assistant"));
     app.action("sekisho_cancel", note("action"));
+    app.shortcut("ask", async ({ shortcut, ack, body }) => {
+      await ack();
+      heard.push({ type: "shortcut", said: Object(body), team: shortcut.team?.id });
+      const client = new WebClient(botToken, { slackApiUrl: fakeSlack.apiUrl });
+      await client.views.open({ trigger_id: shortcut.trigger_id, view: sampleModal });
+    });
+    app.view("sample", async ({ ack, view, body }) => {
+      heard.push({ type: "view", said: Object(view.state.values), team: body.team?.id });
+      if (view.state.values.count?.input?.value === "7") await ack();
+      else await ack({ response_action: "errors", errors: { count: "It must be 7." } });
+    });
     app.command("/sekisho", note("command"));
     const server = (await app.start({ port: 0, host: "127.0.0.1" })) as Server;
     eventsUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/slack/events`;
@@ -173,6 +214,36 @@ describe("an app of Bolt", () => {
     expect(workflow).toMatchObject({ subtype: "bot_message", bot_id: "BWORKFLOW", workflow_id: "WfSTANDIN" });
     for (const absent of ["user", "client_msg_id"]) expect(workflow).not.toHaveProperty(absent);
   });
+
+  it("understands a shortcut, opens a modal, and answers what was filled in with errors", async () => {
+    const { message } = fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "hi" });
+    const { ts } = message;
+    const chosen = fakeSlack.useShortcut({ eventsUrl, channel, ts, callbackId: "ask", user: "UHANAKO" });
+    expect(await chosen.delivered).toMatchObject({ status: 200 });
+    expect(heard[0]?.said).toMatchObject({ message: { ts, text: "<@UBOTSTANDIN> hi" }, channel: { id: channel } });
+    const [modal] = await untilOpen();
+    expect(modal).toMatchObject({ user: "UHANAKO", view: { private_metadata: "kept" } });
+    const id = modal?.id ?? "";
+    const filledIn = { name: "x", count: "6", day: "2026-03-31", one: "b", several: ["a", "b"] };
+    const refused = await fakeSlack.submitModal({ eventsUrl, id, filledIn });
+    expect(refused).toMatchObject({ status: 200, errors: { count: "It must be 7." } });
+    expect(heard[1]?.said).toMatchObject({
+      name: { input: { type: "plain_text_input", value: "x" } },
+      count: { input: { type: "number_input", value: "6" } },
+      day: { input: { type: "datepicker", selected_date: "2026-03-31" } },
+      one: { input: { type: "static_select", selected_option: { value: "b" } } },
+      several: { input: { type: "multi_static_select", selected_options: [{ value: "a" }, { value: "b" }] } },
+    });
+    expect(fakeSlack.modals()).toHaveLength(1);
+    await fakeSlack.submitModal({ eventsUrl, id, filledIn: { count: "7" } });
+    expect(fakeSlack.modals()).toEqual([]);
+  });
+
+  /** Bolt opens it after it has acknowledged. */
+  async function untilOpen() {
+    while (fakeSlack.modals().length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    return fakeSlack.modals();
+  }
 
   it("understands a pressed button and a command, each of which is sent once", async () => {
     const { message } = fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "hi" });

@@ -15,6 +15,7 @@ import type {
   ChatStopStreamArguments,
   ChatUpdateArguments,
   ConversationsHistoryArguments,
+  ConversationsInfoArguments,
   ConversationsOpenArguments,
   ConversationsRepliesArguments,
   FilesCompleteUploadExternalArguments,
@@ -24,6 +25,7 @@ import type {
   ReactionsRemoveArguments,
   UsergroupsUsersListArguments,
   UsersInfoArguments,
+  ViewsOpenArguments,
   ViewsPublishArguments,
 } from "@slack/web-api";
 import type * as z from "zod";
@@ -47,6 +49,7 @@ type ClientArguments = {
   "chat.appendStream": ChatAppendStreamArguments;
   "chat.stopStream": ChatStopStreamArguments;
   "conversations.history": ConversationsHistoryArguments;
+  "conversations.info": ConversationsInfoArguments;
   "conversations.replies": ConversationsRepliesArguments;
   "conversations.open": ConversationsOpenArguments;
   "files.getUploadURLExternal": FilesGetUploadURLExternalArguments;
@@ -56,6 +59,7 @@ type ClientArguments = {
   "reactions.remove": ReactionsRemoveArguments;
   "usergroups.users.list": UsergroupsUsersListArguments;
   "users.info": UsersInfoArguments;
+  "views.open": ViewsOpenArguments;
   "views.publish": ViewsPublishArguments;
 };
 

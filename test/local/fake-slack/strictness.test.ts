@@ -24,7 +24,7 @@ const home = { type: "home", blocks: [{ type: "section", text: { type: "mrkdwn",
 const section = (text: string) => [{ type: "section", text: { type: "mrkdwn", text } }];
 const manifest = slackManifest({
   name: "Sekisho",
-  config: parseConfig({ json: { slack: { assistant: {}, command: { name: "/sekisho" } } } }),
+  config: parseConfig({ json: { slack: { assistant: {}, command: { name: "/sekisho" }, shortcut: {} } } }),
   eventsUrl: "https://example.com/slack/events",
 });
 
@@ -57,6 +57,7 @@ async function validArgs(method: SlackMethod): Promise<Args> {
     "chat.appendStream": async () => ({ ...(await stream()), markdown_text: "two" }),
     "chat.stopStream": stream,
     "conversations.history": () => ({ channel }),
+    "conversations.info": () => ({ channel }),
     "conversations.replies": () => ({ channel, ts: asked }),
     "conversations.open": () => ({ users: user }),
     "files.getUploadURLExternal": () => ({ filename: "a.txt", length: 1 }),
@@ -81,6 +82,10 @@ async function validArgs(method: SlackMethod): Promise<Args> {
     },
     "usergroups.users.list": () => ({ usergroup: "SDEPLOYERS" }),
     "users.info": () => ({ user }),
+    "views.open": () => ({
+      trigger_id: slack.fakeSlack.command({ eventsUrl: slack.fakeSlack.apiUrl, text: "hi" }).triggerId,
+      view: { type: "modal", title: { type: "plain_text", text: "A modal" }, blocks: section("x") },
+    }),
     "views.publish": () => ({ user_id: user, view: home }),
   };
   return args[method]();
@@ -117,6 +122,7 @@ describe("the arguments of every method", () => {
     ["chat.appendStream", "channel ts markdown_text"],
     ["chat.stopStream", "channel ts"],
     ["conversations.history", "channel"],
+    ["conversations.info", "channel"],
     ["conversations.replies", "channel ts"],
     ["conversations.open", "users"],
     ["files.getUploadURLExternal", "filename length"],
@@ -126,6 +132,7 @@ describe("the arguments of every method", () => {
     ["reactions.remove", "channel timestamp name"],
     ["usergroups.users.list", "usergroup"],
     ["users.info", "user"],
+    ["views.open", "trigger_id view"],
     ["views.publish", "user_id view"],
   ].flatMap(([method = "", names = ""]) =>
     names.split(" ").map((name): [SlackMethod, string] => [method as SlackMethod, name]),

@@ -43,7 +43,7 @@ function deleted(before: object): Payload {
 
 const changeOf = (payload: Payload) => {
   const interpreted = read(payload);
-  if (!("message" in interpreted)) throw new Error(`dropped: ${interpreted.drop}`);
+  if (!("message" in interpreted)) throw new Error(`no message: ${JSON.stringify(interpreted)}`);
   return queueMessageSchema.parse(interpreted.message);
 };
 const text = (of: string) => ({ text: of });

@@ -76,6 +76,24 @@ describe("the steps of a running task", () => {
   });
 });
 
+describe("the fields of a question", () => {
+  it("are taken as a whole or not at all, so that nothing that is required is missing", () => {
+    const field = '{"id":"a","label":"A","type":"text"}';
+    expect(read(`{${asks},"prompt":"Where?","fields":[${field}]}`)).toMatchObject({ fields: [JSON.parse(field)] });
+    for (const fields of [
+      '"all"',
+      "[]",
+      `[${field},{"id":"b"}]`,
+      `[${field},${field}]`,
+      `[${Array(21).fill(field)}]`,
+    ]) {
+      expect(read(`{${asks},"prompt":"Where?","fields":${fields}}`)).toEqual(
+        expect.not.objectContaining({ fields: expect.anything() }),
+      );
+    }
+  });
+});
+
 describe("null and the empty text in optional members", () => {
   it.each([
     [

@@ -1,6 +1,7 @@
 /** An Execution host in memory: runs that are at work for some polls, ask questions one after the other, and end. */
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { ExecuteTaskParams, MethodName, ResultOf, TaskResult } from "../../../contracts/methods.ts";
+import type { QuestionField } from "../../../contracts/question-fields.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { ClientCall, ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
 import type { Alive, Operate } from "./world-fates.ts";
@@ -10,6 +11,7 @@ type Accepted = Extract<TaskResult, { status: "accepted" }>;
 export type Asked = {
   prompt: string;
   options?: { id: string; label: string }[];
+  fields?: QuestionField[];
   kind?: "auth";
   expiresAfterMs?: number;
   solvedAfterPolls?: number;

@@ -2,6 +2,7 @@
 import type { Files } from "../../../lambdas/verification/files/files.ts";
 import type { Gate } from "../../../lambdas/verification/gate/gate.ts";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
+import { questionModalView } from "../../../lambdas/verification/slack/messages/question.ts";
 import type { TaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
 import type { Alive, Operate } from "./world-fates.ts";
 
@@ -88,7 +89,8 @@ export const worldText: TaskText = {
   },
   question({ task: { question, mrkdwnFallback }, nowMs }) {
     const { prompt = "", answer, expiresAtMs = 0 } = question ?? {};
-    if (answer !== undefined) return { text: `${prompt} ${answer.user}: ${answer.option ?? answer.text}` };
+    if (answer !== undefined)
+      return { text: `${prompt} ${answer.user}: ${answer.option ?? answer.text ?? JSON.stringify(answer.fields)}` };
     return nowMs >= expiresAtMs ? { text: `${prompt} It is too late.` } : content(prompt, mrkdwnFallback);
   },
   opening: ({ message }) => content(`${message.user} asks: ${message.text}`),
@@ -96,5 +98,6 @@ export const worldText: TaskText = {
   sessionTitle: ({ message }) => message.text,
   replaced: () => ({ text: "Replaced." }),
   lateChange: ({ lateChange }) => ({ text: `It was ${lateChange} too late.` }),
+  questionModal: ({ task }) => questionModalView({ task, locale: "en" }),
   buttonClickRefused: ({ refusal }) => JSON.stringify(refusal),
 };

@@ -1,6 +1,7 @@
 /** Slack in memory: messages in channels and threads, streams, files, and what only one person sees. */
 import {
   type MessageContent,
+  type ModalView,
   type PostedMessage,
   type SlackApi,
   type SlackBlock,
@@ -32,6 +33,8 @@ export type WorldSlack = {
   prompts: string[];
   /** Each view of the App Home that was published. */
   homes: { user: string; blocks: readonly SlackBlock[] }[];
+  /** The modals that were opened, with their triggers. */
+  modals: { triggerId: string; view: ModalView }[];
   marks: Set<string>;
   /** How often a post was made although the thread showed that part already. */
   doubled(): number;
@@ -61,6 +64,7 @@ export function createWorldSlack({
   const sessions: string[] = [];
   const prompts: string[] = [];
   const homes: WorldSlack["homes"] = [];
+  const modals: WorldSlack["modals"] = [];
   const marks = new Set<string>();
   let doubled = 0;
 
@@ -123,6 +127,21 @@ export function createWorldSlack({
             ),
           ),
         ),
+      message: ({ ts }) =>
+        at("message", () => {
+          const said = inSlack.find((each) => each.ts === ts);
+          return said && { text: said.text, files: [] };
+        }),
+      // The bot is in every channel but one, and one is shared.
+      channelInfo: ({ channel }) =>
+        at("channelInfo", () => ({ hasBot: channel !== "CWITHOUT", isShared: channel === "CSHARED" })),
+      openModal: ({ triggerId, view }) =>
+        at("openModal", () => {
+          if (triggerId === "late") throw new SlackError("refused", { slackError: "expired_trigger_id" });
+          if (modals.some((modal) => modal.triggerId === triggerId))
+            throw new SlackError("refused", { slackError: "exchanged_trigger_id" });
+          modals.push({ triggerId, view });
+        }),
       postEphemeral: ({ user, channel, threadTs, text }) =>
         at("whisper", () => void ephemeralMessages.push({ user, channel, threadTs, text })),
       openDirect: ({ user }) => at("openDirect", () => ({ channel: `D${user}` })),
@@ -171,6 +190,7 @@ export function createWorldSlack({
     sessions,
     prompts,
     homes,
+    modals,
     marks,
     doubled: () => doubled,
   };

@@ -1,5 +1,6 @@
 /** The Slack app's manifest (https://docs.slack.dev/reference/app-manifest), with only the scopes, events and features in use. */
 import type { Config } from "../../../shared/config/schema.ts";
+import { askAboutShortcut } from "../messages/modal-values.ts";
 
 const description = "Ask agents to do work for you, from Slack.";
 
@@ -9,7 +10,7 @@ const description = "Ask agents to do work for you, from Slack.";
  */
 export function slackManifest(request: { name: string; config: ScopeConfig; eventsUrl: string; socket?: boolean }) {
   const { name, config, eventsUrl, socket = false } = request;
-  const { command, assistant, install } = config.slack;
+  const { command, shortcut, assistant, install } = config.slack;
   return {
     display_information: { name, description },
     features: {
@@ -17,6 +18,7 @@ export function slackManifest(request: { name: string; config: ScopeConfig; even
       app_home: { home_tab_enabled: true, messages_tab_enabled: true, messages_tab_read_only_enabled: false },
       bot_user: { display_name: name, always_online: true },
       ...(command === undefined ? {} : { slash_commands: [slashCommand({ name: command.name, eventsUrl, socket })] }),
+      ...(shortcut && { shortcuts: [messageShortcut(shortcut.name)] }),
       ...(assistant && agentFeature(assistant)),
     },
     oauth_config: {
@@ -73,11 +75,21 @@ function slashCommand({ name, eventsUrl, socket }: { name: string; eventsUrl: st
   };
 }
 
+/** https://docs.slack.dev/interactivity/implementing-shortcuts. */
+function messageShortcut(name: string) {
+  return {
+    name,
+    type: "message",
+    callback_id: askAboutShortcut,
+    description: "Hand this message to the agent",
+  } as const;
+}
+
 export type ScopeConfig = Pick<Config, "slack" | "files" | "allowlist" | "destinations">;
 
 /** The sorted bot scopes, used by the manifest and by the OAuth flow. */
 export function botScopes(config: ScopeConfig): string[] {
-  const { command, assistant, reactions, locale } = config.slack;
+  const { command, shortcut, assistant, reactions, locale } = config.slack;
   return [
     "app_mentions:read",
     "chat:write",
@@ -92,8 +104,11 @@ export function botScopes(config: ScopeConfig): string[] {
     ...(reactions === false ? [] : ["reactions:write"]),
     ...(locale === "user" ? ["users:read"] : []),
     ...(namesGroup(config) ? ["usergroups:read"] : []),
+    ...(command === undefined && shortcut === undefined ? [] : ["commands"]),
     // If the bot may not post in a channel, it answers a command by direct message.
-    ...(command === undefined ? [] : ["commands", "im:write"]),
+    ...(command === undefined ? [] : ["im:write"]),
+    // Slack does not say with a shortcut whether the bot is in the channel, and whether the channel is shared.
+    ...(shortcut === undefined ? [] : ["channels:read", "groups:read", "im:read", "mpim:read"]),
     ...(assistant === undefined ? [] : ["assistant:write"]),
   ].sort();
 }

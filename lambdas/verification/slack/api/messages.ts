@@ -1,9 +1,10 @@
-/** Reads the messages of a thread or a channel, page by page. */
+/** Reads the messages of a thread or a channel, page by page, a single message, and what kind of channel it is. */
 
 import * as z from "zod";
 import type { SlackCall } from "./call.ts";
 import { metadataSchema, parseAnswer, readPostKey } from "./posts.ts";
 import { type PostedMessage, type SlackApi, SlackError } from "./slack.ts";
+import { readUserFiles, readUserText } from "./user-text.ts";
 
 /**
  * Messages per page. A message can take half a megabyte, so a page that exceeds the size limit is read again with fewer messages.
@@ -17,7 +18,7 @@ const tooLarge = Symbol("too large");
 
 type PostsRequest = Parameters<SlackApi["posts"]>[0];
 
-export function createMessageReads(call: SlackCall): Pick<SlackApi, "replies" | "posts"> {
+export function createMessageReads(call: SlackCall): Pick<SlackApi, "replies" | "posts" | "message" | "channelInfo"> {
   async function readAll(method: string, target: { ts?: string }, posts: PostsRequest): Promise<PostedMessage[]> {
     const { oldestTs, appId, channel, ...common } = posts;
     const args = { channel, ...target, oldest: oldestTs, inclusive: true, include_all_metadata: true };
@@ -47,6 +48,21 @@ export function createMessageReads(call: SlackCall): Pick<SlackApi, "replies" | 
   return {
     replies: ({ threadTs, ...request }) => readAll("conversations.replies", { ts: threadTs }, request),
     posts: (request) => readAll("conversations.history", {}, request),
+    async message({ channel, ts, threadTs, ...common }) {
+      // A message without replies is its own thread. Slack adds the first message of the thread to the page.
+      const args = { channel, ts: threadTs ?? ts, oldest: ts, latest: ts, inclusive: true, limit: 2 };
+      const request = { method: "conversations.replies", args, ...common, repeatable: true };
+      const answer = await call({ ...request, fine: ["thread_not_found", "message_not_found"] });
+      if (answer === undefined) return undefined;
+      const found = parseAnswer(writtenPageSchema, answer).messages.find((message) => message.ts === ts);
+      return found === undefined || found.subtype === "tombstone" ? undefined : toWritten(found);
+    },
+    async channelInfo({ channel, ...common }) {
+      const answer = await call({ method: "conversations.info", args: { channel }, ...common, repeatable: true });
+      const { is_member, is_im, is_ext_shared } = parseAnswer(channelSchema, answer).channel;
+      // Slack shows an app only those direct messages that it is part of.
+      return { hasBot: is_member === true || is_im === true, isShared: is_ext_shared === true };
+    },
   };
 }
 
@@ -78,6 +94,34 @@ const messageSchema = z.object({
   blocks: z.array(z.object({ type: z.string() }).catch({ type: "" })).catch([]),
 });
 type Message = z.infer<typeof messageSchema>;
+
+const flag = z.boolean().optional().catch(undefined);
+const channelSchema = z.object({ channel: z.object({ is_member: flag, is_im: flag, is_ext_shared: flag }) });
+
+const optionalText = z.string().optional().catch(undefined);
+/** The texts of an attachment, which is where many integrations write. */
+const attachmentSchema = z.object({
+  pretext: optionalText,
+  title: optionalText,
+  text: optionalText,
+  fallback: optionalText,
+});
+const writtenSchema = z.object({
+  ts: z.string(),
+  subtype: idSchema,
+  text: z.string().catch(""),
+  files: z.array(z.unknown()).catch([]),
+  attachments: z.array(attachmentSchema).catch([]),
+});
+const writtenPageSchema = z.object({ messages: z.array(writtenSchema) });
+
+function toWritten({ text, files, attachments }: z.infer<typeof writtenSchema>) {
+  const attached = attachments.map(({ pretext, title, text: own, fallback }) =>
+    [pretext, title, own ?? fallback].filter(Boolean).join("\n"),
+  );
+  const written = text.trim() === "" ? attached.filter(Boolean).join("\n\n") : text;
+  return { text: readUserText({ text: written, botUsers: [] }), files: readUserFiles(files) };
+}
 
 const pageSchema = z.object({
   messages: z.array(messageSchema),

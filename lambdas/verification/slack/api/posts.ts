@@ -1,5 +1,5 @@
 /**
- * Posts, edits, removes and streams messages, and sets reactions and the assistant's status. Each post carries metadata that names
+ * Posts, edits, removes and streams messages, opens modals, and sets reactions and the assistant's status. Each post carries metadata that names
  * its task and its part (https://docs.slack.dev/messaging/message-metadata).
  */
 import * as z from "zod";
@@ -165,6 +165,15 @@ export function createAssistant(
     async renameSession({ channel, threadTs, title, ...common }) {
       const args = { channel_id: channel, thread_ts: threadTs, title };
       await call({ method: "agents.sessions.rename", args, ...common, repeatable: true });
+    },
+  };
+}
+
+export function createViews(call: SlackCall): Pick<SlackApi, "openModal"> {
+  return {
+    async openModal({ triggerId, view, ...common }) {
+      // A second call with the same trigger is refused.
+      await call({ method: "views.open", args: { trigger_id: triggerId, view }, ...common, repeatable: false });
     },
   };
 }

@@ -1,6 +1,6 @@
 /** The interface to Slack: the Web API calls in use, and the kinds of their failures. */
 import type { SlackErrorKind } from "../../task/events.ts";
-import type { Installation } from "../../task/messages.ts";
+import type { Installation, UserFile } from "../../task/messages.ts";
 
 /** Finds the bot token of an installation. */
 export type BotTokens = {
@@ -26,6 +26,15 @@ export type PostKey = {
 
 /** A block of Block Kit (https://docs.slack.dev/reference/block-kit/blocks). */
 export type SlackBlock = Readonly<{ type: string } & Record<string, unknown>>;
+/** A modal (https://docs.slack.dev/reference/views/modal-views). Without `submit` it has no inputs. */
+export type ModalView = Readonly<
+  { type: "modal"; blocks: readonly SlackBlock[] } & Record<"title" | "close", PlainText> & {
+      submit?: PlainText;
+      callback_id?: string;
+      private_metadata?: string;
+    }
+>;
+type PlainText = { type: "plain_text"; text: string };
 /** `text` is mrkdwn. It is shown if there are no blocks, and in notifications. */
 export type MessageContent = { text: string; blocks?: readonly SlackBlock[] | undefined };
 
@@ -58,10 +67,18 @@ export type SlackApi = {
    * `self`. Rejects with `refused` if there is more than can be read.
    */
   replies(request: InChannel & { threadTs: string; oldestTs: string; appId: string }): Promise<PostedMessage[]>;
+  /** Reads one message of anybody, as its writer's own words and files. Resolves to undefined if it is gone. */
+  message(
+    request: InChannel & { ts: string; threadTs: string | undefined },
+  ): Promise<{ text: string; files: UserFile[] } | undefined>;
+  /** `isShared`: with other organizations (Slack Connect). Rejects with `gone` for a private one without the bot (`conversations.info`). */
+  channelInfo(request: InChannel): Promise<{ hasBot: boolean; isShared: boolean }>;
   /** The same for the channel itself, without its threads (`conversations.history`). */
   posts(request: InChannel & { oldestTs: string; appId: string }): Promise<PostedMessage[]>;
   /** Only `user` sees the message, and only while they are online (`chat.postEphemeral`). */
   postEphemeral(request: InChannel & { threadTs: string | undefined; user: string; text: string }): Promise<void>;
+  /** The trigger is good for three seconds and for one modal (`views.open`). */
+  openModal(request: Call & { triggerId: string; view: ModalView }): Promise<void>;
   /** Opens the direct messages with `user` (`conversations.open`). */
   openDirect(request: Call & { user: string }): Promise<{ channel: string }>;
   /** Replaces what `user` sees on the App Home (`views.publish`). */

@@ -7,7 +7,7 @@ import { noTelemetry, type Telemetry } from "../../../shared/telemetry/telemetry
 import { createRepeatCall, createSlackCall, type SlackCall } from "./call.ts";
 import { createFileCalls } from "./files.ts";
 import { createMessageReads } from "./messages.ts";
-import { createAssistant, createPosts, createStreams, parseAnswer } from "./posts.ts";
+import { createAssistant, createPosts, createStreams, createViews, parseAnswer } from "./posts.ts";
 import type { BotTokens, SlackApi } from "./slack.ts";
 
 /**
@@ -37,6 +37,7 @@ export function createSlackApi(options: {
     ...createStreams(call),
     ...createFileCalls({ call, repeating, apiUrl, uploadTimeoutMs }),
     ...createAssistant(call),
+    ...createViews(call),
   };
 }
 

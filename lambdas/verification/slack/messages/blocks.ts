@@ -134,11 +134,15 @@ export function spanText({ spanMs, locale }: { spanMs: number; locale: Locale })
 export type Button = {
   requestId: string;
   /** `question` and `option` count from 0. */
-  button: { type: "cancel" } | { type: "answer"; question: number; option: number };
+  button:
+    | { type: "cancel" }
+    | { type: "answer"; question: number; option: number }
+    | { type: "open_form"; question: number };
 };
 
 const cancelAction = "sekisho_cancel";
 const answerAction = "sekisho_answer_";
+const formAction = "sekisho_form";
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const maxValueLength = 200;
 
@@ -148,20 +152,27 @@ export function decodeButton({ action_id, value }: { action_id: string; value: s
   const fields = Object(parseJson(value)) as { r?: unknown; q?: unknown; o?: unknown };
   const { r: requestId, q: question, o: option } = fields;
   if (typeof requestId !== "string" || !uuid.test(requestId)) return undefined;
-  const clicked: Button | undefined =
-    action_id === cancelAction
-      ? { requestId, button: { type: "cancel" } }
-      : isCount(question) && isCount(option)
-        ? { requestId, button: { type: "answer", question, option } }
-        : undefined;
-  if (clicked === undefined) return undefined;
+  const button = readButton({ action_id, question, option });
+  if (button === undefined) return undefined;
+  const clicked = { requestId, button };
   const expected = encodeButton(clicked);
   return expected.action_id === action_id && expected.value === value ? clicked : undefined;
+}
+
+function readButton(given: { action_id: string; question: unknown; option: unknown }): Button["button"] | undefined {
+  const { action_id, question, option } = given;
+  if (action_id === cancelAction) return { type: "cancel" };
+  if (!isCount(question)) return undefined;
+  if (action_id === formAction) return { type: "open_form", question };
+  return isCount(option) ? { type: "answer", question, option } : undefined;
 }
 
 /** The `action_id` includes the option, because it must be unique within a message. */
 export function encodeButton({ requestId, button }: Button): { action_id: string; value: string } {
   if (button.type === "cancel") return { action_id: cancelAction, value: JSON.stringify({ r: requestId }) };
+  if (button.type === "open_form") {
+    return { action_id: formAction, value: JSON.stringify({ r: requestId, q: button.question }) };
+  }
   const { question, option } = button;
   return { action_id: `${answerAction}${option}`, value: JSON.stringify({ r: requestId, q: question, o: option }) };
 }

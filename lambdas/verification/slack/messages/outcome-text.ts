@@ -114,7 +114,7 @@ export function chooseContact(settings: {
  * Only the private refusal names `contact`, because a mention in the thread would notify that person.
  */
 export function createOutcomeText(request: {
-  task: Pick<Task, "receivedAtMs" | "cancelReason">;
+  task: Pick<Task, "receivedAtMs" | "cancelReason"> & { message?: Pick<Task["message"], "about"> };
   outcome: Exclude<TaskOutcome, { type: "answer" }> | undefined;
   locale: Locale;
   contact: string | undefined;
@@ -127,6 +127,9 @@ export function createOutcomeText(request: {
   const quote = outcome.type === "failed" ? quoteExplanation(outcome.explanation ?? "") : "";
   if (outcome.type === "failed" && quote !== "") {
     return `${failureText({ ...outcome, locale }).happened}${locale === "ja" ? "" : " "}${agentSays[locale]}\n${quote}`;
+  }
+  if (outcome.type === "unreadable" && task.message?.about !== undefined) {
+    return joinSentences({ notice: unreadableMessage[locale], locale });
   }
   const notice =
     outcome.type === "failed"
@@ -178,6 +181,15 @@ function otherOutcomeText({ outcome, locale, ...about }: About & { outcome: Othe
       return fixed[outcome.type][locale];
   }
 }
+
+/** The message that a person chose for the shortcut. */
+const unreadableMessage: Record<Locale, Notice> = {
+  en: { happened: "I couldn't read that message. It may have been deleted.", todo: "Ask me in a new message." },
+  ja: {
+    happened: "そのメッセージを読めませんでした。削除された可能性があります。",
+    todo: "新しいメッセージでもう一度お試しください。",
+  },
+};
 
 const fixed: Record<"too_old" | "unreadable" | "unanswered" | "not_yours", Record<Locale, Notice>> = {
   too_old: {

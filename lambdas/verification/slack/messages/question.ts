@@ -1,6 +1,6 @@
-/** The message that shows an agent's question: open with its buttons, answered, or closed. */
+/** The message that shows an agent's question: open with its buttons, answered, or closed. And the modal with its fields. */
 import type { AgentQuestion, Locale, Task } from "../../task/task.ts";
-import type { MessageContent, SlackBlock } from "../api/slack.ts";
+import type { MessageContent, ModalView, SlackBlock } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
@@ -16,11 +16,15 @@ import {
   shorten,
   slackDate,
 } from "./blocks.ts";
+import { buildQuestionModal, listFieldAnswers } from "./modal.ts";
 import { maxMrkdwnLength } from "./split.ts";
 
 const maxPromptLength = 8000;
 const maxMrkdwnPromptLength = 2500;
 const maxAnswerLength = 300;
+/** Longer answers of a form are cut, so that all of them fit below the prompt. */
+const maxFieldAnswerLength = 150;
+const maxFieldLabelLength = 100;
 const maxListedChoices = 50;
 
 type ShownQuestion = { task: Task; question: AgentQuestion; locale: Locale };
@@ -43,18 +47,31 @@ export function questionContent({ task, question, locale, nowMs }: ShownQuestion
   const hint = createHint({ question, locale, isPlain: task.mrkdwnFallback === true });
   return {
     text: cut({ text: `${mrkdwnPrompt}\n\n${hint}`, maxLength: maxMrkdwnLength }),
-    ...blocksUnlessFallback([markdownBlock(prompt), ...createButtons({ task, question }), context(hint)]),
+    ...blocksUnlessFallback([markdownBlock(prompt), ...createButtons({ task, question, locale }), context(hint)]),
   };
 
   function formatAnswer({ option, text = "", ...given }: NonNullable<AgentQuestion["answer"]>): string {
     const label = option === undefined ? undefined : formatLabel({ question, index: option });
-    const answerLine = answeredText({ ...given, label, locale });
-    return text === "" ? answerLine : `${answerLine}\n> ${escapeMrkdwn(shorten({ text, maxLength: maxAnswerLength }))}`;
+    const answerLine = answeredText({ ...given, isForm: given.fields !== undefined, label, locale });
+    const said = text === "" ? [] : [`> ${escapeMrkdwn(shorten({ text, maxLength: maxAnswerLength }))}`];
+    return [answerLine, ...said, ...listFieldAnswers(question).map(formatFieldAnswer)].join("\n");
   }
 
   function blocksUnlessFallback(blocks: SlackBlock[]): { blocks?: SlackBlock[] } {
     return task.mrkdwnFallback ? {} : { blocks };
   }
+}
+
+function formatFieldAnswer({ label, text }: { label: string; text: string }): string {
+  const name = escapeMrkdwn(shorten({ text: label, maxLength: maxFieldLabelLength }));
+  return `> ${name}: ${escapeMrkdwn(shorten({ text, maxLength: maxFieldAnswerLength }))}`;
+}
+
+/** The modal with the fields of the task's question. Undefined if it has none. */
+export function questionModalView({ task, locale }: { task: Task; locale: Locale }): ModalView | undefined {
+  const { question } = task;
+  if (question === undefined) return undefined;
+  return buildQuestionModal({ task, question, prompt: toMrkdwn(formatPrompt({ question, locale })), locale });
 }
 
 /** Returns safe Markdown. Cuts the prompt before parsing it, because it may be as long as a whole response. */
@@ -74,7 +91,11 @@ function toQuestionStatus(request: Omit<ShownQuestion, "locale"> & { nowMs: numb
 }
 
 /** A question of kind `auth` has no buttons, because nobody should answer it in Slack. */
-function createButtons({ task, question }: Omit<ShownQuestion, "locale">): SlackBlock[] {
+function createButtons({ task, question, locale }: ShownQuestion): SlackBlock[] {
+  if (question.fields !== undefined) {
+    const button = { type: "open_form", question: question.index } as const;
+    return [buttons([{ requestId: task.id, button, label: openFormLabel[locale], style: "primary" }])];
+  }
   if (question.kind === "auth" || question.options.length === 0) return [];
   const looks = question.options.map(
     ({ style }, option): ButtonLook => ({
@@ -93,7 +114,14 @@ function createHint(options: { question: AgentQuestion; locale: Locale; isPlain:
   const until = untilText[locale](slackDate({ atMs: question.expiresAtMs, locale }));
   const labels = question.options.map((_, index) => escapeMrkdwn(formatLabel({ question, index })));
   const listed = (isPlain ? labels : labels.slice(maxButtons)).slice(0, maxListedChoices).map((label) => `• ${label}`);
-  const kind = isPlain || labels.length === 0 ? "reply" : listed.length > 0 ? "more" : "buttons";
+  const kind =
+    question.fields !== undefined && !isPlain
+      ? "form"
+      : isPlain || labels.length === 0
+        ? "reply"
+        : listed.length > 0
+          ? "more"
+          : "buttons";
   const hint = hints[kind][locale];
   // The choices come last, because a long list of them is cut.
   return (listed.length === 0 ? [hint, until] : [until, hint, ...listed]).join("\n");
@@ -111,10 +139,16 @@ type LocalizedText = Record<Locale, string>;
 
 type QuestionStatus = "open" | "expired" | "over";
 
-const hints: Record<"buttons" | "reply" | "more" | "auth", LocalizedText> = {
+const openFormLabel: LocalizedText = { en: "Answer", ja: "回答する" };
+
+const hints: Record<"buttons" | "form" | "reply" | "more" | "auth", LocalizedText> = {
   buttons: {
     en: "Choose a button, or reply in this thread.",
     ja: "ボタンを押すか、このスレッドで返信してください。",
+  },
+  form: {
+    en: "Press Answer to fill in the form, or reply in this thread.",
+    ja: "「回答する」を押して入力するか、このスレッドで返信してください。",
   },
   reply: { en: "Reply in this thread to answer.", ja: "このスレッドで返信してください。" },
   more: {
@@ -143,11 +177,19 @@ const untilText: Record<Locale, (date: string) => string> = {
 };
 
 const answeredByText: LocalizedText = { en: "Answered in the thread", ja: "スレッドで回答" };
+const answeredByFormText: LocalizedText = { en: "Answered", ja: "回答済み" };
 
-/** `label` is the label of the chosen option. It is undefined if the question was answered by text. */
-function answeredText(request: { label: string | undefined; user: string; atMs: number; locale: Locale }): string {
-  const { label, user, atMs, locale } = request;
-  const choice = label === undefined ? answeredByText[locale] : `*${escapeMrkdwn(label).replaceAll("*", "∗")}*`;
+/** `label` is the label of the chosen option. It is undefined if the question was answered by text or by a form. */
+function answeredText(request: {
+  label: string | undefined;
+  isForm: boolean;
+  user: string;
+  atMs: number;
+  locale: Locale;
+}): string {
+  const { label, isForm, user, atMs, locale } = request;
+  const unlabeled = isForm ? answeredByFormText : answeredByText;
+  const choice = label === undefined ? unlabeled[locale] : `*${escapeMrkdwn(label).replaceAll("*", "∗")}*`;
   return `✔ ${choice} — <@${escapeMrkdwn(user)}>, ${slackDate({ atMs, locale })}`;
 }
 
@@ -160,6 +202,18 @@ const refusals: Record<Exclude<ButtonClickRefusal["type"], "answered">, Localize
     ja: "回答にはファイルを添付できません。必要な内容を文章で書くか、完了後に新しいメッセージでお送りください。",
   },
   over: { en: "This has already ended.", ja: "すでに終了しています。" },
+  form_too_late: {
+    en: "That took too long to open. Press the button again.",
+    ja: "フォームを開くのに時間がかかりすぎました。もう一度ボタンを押してください。",
+  },
+  form_not_opened: {
+    en: "I couldn't open the form. Press the button again, or reply in this thread.",
+    ja: "フォームを開けませんでした。もう一度ボタンを押すか、このスレッドで返信してください。",
+  },
+  shortcut_not_opened: {
+    en: "That took too long to open. Choose the shortcut again.",
+    ja: "開くのに時間がかかりすぎました。もう一度ショートカットを選択してください。",
+  },
 };
 const alreadyAnswered: Record<Locale, (by: string, date: string) => string> = {
   en: (by, date) => `${by} has already answered this (${date}).`,
@@ -181,4 +235,6 @@ export type ButtonClickRefusal =
   | { type: "past" }
   /** The reply has files, which cannot be sent to the agent. */
   | { type: "files_left" }
-  | { type: "over" };
+  | { type: "over" }
+  /** Slack allows three seconds to open a modal. */
+  | { type: "form_too_late" | "form_not_opened" | "shortcut_not_opened" };

@@ -3,7 +3,7 @@
  * so that a repeated post has the same content.
  */
 import { hasFailedDelivery, isCanceled, type Locale, type Task } from "../../task/task.ts";
-import type { MessageContent, SlackBlock } from "../api/slack.ts";
+import type { MessageContent, ModalView, SlackBlock } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
@@ -28,7 +28,7 @@ import {
   retriedText,
   undeliveredText,
 } from "./outcome-text.ts";
-import { type ButtonClickRefusal, questionContent, replyRefusalText } from "./question.ts";
+import { type ButtonClickRefusal, questionContent, questionModalView, replyRefusalText } from "./question.ts";
 import {
   blockText,
   joinBlocks,
@@ -80,6 +80,7 @@ export function createTaskText(options: { locale: Locale; contact?: string | und
     status: (task) => statusText({ task, locale: localeOf(task) }),
     sessionTitle: ({ message }) => sessionTitle(message.text),
     lateChange: ({ task, lateChange }) => ({ text: lateChangeText[lateChange][localeOf(task)] }),
+    questionModal: ({ task, locale }) => questionModalView({ task, locale: locale ?? localeOf(task) }),
     buttonClickRefused: ({ refusal, locale }) => replyRefusalText({ refusal, locale: locale ?? options.locale }),
   };
 }
@@ -102,6 +103,8 @@ export type TaskText = {
   sessionTitle(task: Task): string | undefined;
   /** Says that an edit or a deletion came too late. */
   lateChange(request: { task: Task; lateChange: NonNullable<Task["lateChange"]> }): MessageContent;
+  /** The modal with the fields of the agent's question. Undefined if it has none. */
+  questionModal(request: { task: Task; locale: Locale | undefined }): ModalView | undefined;
   /** In mrkdwn. */
   buttonClickRefused(request: { refusal: ButtonClickRefusal; locale: Locale | undefined }): string;
 };

@@ -21,11 +21,12 @@ type HistoryItem = NonNullable<ExecuteTaskParams["history"]>[number];
 export function createThreadHistory(options: {
   /** All messages of the thread, in any order. */
   messages: readonly PostedMessage[];
-  message: Pick<UserMessage, "ts" | "botUsers">;
+  message: Pick<UserMessage, "ts" | "botUsers" | "about">;
 }): HistoryItem[] {
   const { messages, message } = options;
   const earlier = messages
-    .filter(({ ts }) => Number(ts) < Number(message.ts))
+    // The message that is asked about is the request itself.
+    .filter(({ ts }) => Number(ts) < Number(message.ts) && ts !== message.about?.ts)
     .sort((a, b) => Number(a.ts) - Number(b.ts))
     .flatMap((posted) => toHistoryItem(posted, message.botUsers ?? []));
   return keepNewest(earlier);

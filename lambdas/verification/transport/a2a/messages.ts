@@ -1,5 +1,6 @@
 /** Builds the messages that Sekisho sends (a task's first message, a reply to a question), and remembers where each was sent. */
 import { questionKey, slackMessageKey, taskKey } from "../../../../contracts/a2a/extension.ts";
+import { createFieldsPart } from "../../../../contracts/a2a/fields-part.ts";
 import type { OperationParams } from "../../../../contracts/a2a/operations.ts";
 import type { Message, Part } from "../../../../contracts/a2a/part.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
@@ -35,12 +36,17 @@ export function createTaskMessage(options: {
 /** Sends no context id, because the agent knows the task's own. */
 export function createAnswerParams(options: { messageId: string; params: ParamsOf<"answer_task"> }): SendParams {
   const { messageId } = options;
-  const { task_id: taskId, option_id, text, user_id } = options.params;
+  const { task_id: taskId, option_id, text, fields, user_id } = options.params;
   const metadata = {
     ...(user_id !== undefined && { [slackMessageKey]: { user_id } }),
     ...(option_id !== undefined && { [questionKey]: { option_id } }),
   };
-  return createSendParams({ messageId, taskId, parts: [{ text: text ?? option_id ?? "" }], metadata });
+  const said = text ?? option_id;
+  const parts = [
+    ...(said === undefined && fields !== undefined ? [] : [{ text: said ?? "" }]),
+    ...(fields === undefined ? [] : [createFieldsPart(fields)]),
+  ];
+  return createSendParams({ messageId, taskId, parts, metadata });
 }
 
 function createSendParams(

@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import * as z from "zod";
 import { questionKey, taskKey } from "../../../../contracts/a2a/extension.ts";
+import { readQuestionFields } from "../../../../contracts/a2a/fields-part.ts";
 import { joinTextParts, type Part } from "../../../../contracts/a2a/part.ts";
 import type { ReadAnswer, ReadTask } from "../../../../contracts/a2a/read-task.ts";
 import { fromA2aState } from "../../../../contracts/a2a/task.ts";
@@ -59,12 +60,13 @@ function toTaskResult(task: ReadTask, retryAfterMs: number | undefined): TaskRes
     }
     case "input_required": {
       const { options } = questionSchema.parse(status.message?.metadata?.[questionKey]);
+      const fields = readQuestionFields(status.message?.parts ?? []);
       const question_id = createQuestionId(status.message?.messageId);
       return {
         status: "input_required",
         task_id,
         prompt: lastText(task),
-        ...dropUndefined({ options, kind, question_id }),
+        ...dropUndefined({ options, fields, kind, question_id }),
       };
     }
     case "submitted":

@@ -8,6 +8,7 @@ import { executeCases } from "./execute.ts";
 import { failureCases } from "./failures.ts";
 import { idempotencyCases } from "./idempotency.ts";
 import { hostileCases, isolationCases } from "./isolation.ts";
+import { questionFieldCases } from "./question-fields.ts";
 import { questionCases, unknownTaskCases } from "./questions.ts";
 import { secondLookCases } from "./second-look.ts";
 import { leakCases, rawCases } from "./sums.ts";
@@ -21,6 +22,7 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...unknownTaskCases,
   ...failureCases,
   ...questionCases,
+  ...questionFieldCases,
   ...acceptedCases,
   ...cancelCases,
   ...endedCases,

@@ -26,6 +26,7 @@ export const argumentNames = {
   "chat.appendStream": "channel ts markdown_text chunks",
   "chat.stopStream": "channel ts markdown_text chunks blocks metadata session_status",
   "conversations.history": "channel cursor limit oldest latest inclusive include_all_metadata",
+  "conversations.info": "channel include_locale include_num_members",
   "conversations.replies": "channel ts cursor limit oldest latest inclusive include_all_metadata",
   "conversations.open": "channel users prevent_creation return_im",
   "files.getUploadURLExternal": "filename length alt_text snippet_type",
@@ -35,6 +36,7 @@ export const argumentNames = {
   "reactions.remove": "channel timestamp name file file_comment",
   "usergroups.users.list": "usergroup include_disabled team_id",
   "users.info": "user include_locale",
+  "views.open": "trigger_id interactivity_pointer view",
   "views.publish": "user_id view hash",
 } as const satisfies Record<SlackMethod, string>;
 
@@ -51,7 +53,7 @@ const toleratedNames: { readonly [M in SlackMethod]?: string } = {
 
 /** `flag` is true or false, `count` a whole number, `json` an object or a list as JSON. Any other argument is text. */
 export const argumentTypes = {
-  flag: "as_user include_all_metadata include_disabled include_locale inclusive link_names mrkdwn prevent_creation reply_broadcast return_im unfurl_links unfurl_media",
+  flag: "as_user include_all_metadata include_disabled include_locale include_num_members inclusive link_names mrkdwn prevent_creation reply_broadcast return_im unfurl_links unfurl_media",
   count: "length limit",
   json: "attachments blocks chunks file_ids files loading_messages manifest message metadata prompts view",
 } as const;

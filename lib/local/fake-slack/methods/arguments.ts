@@ -21,6 +21,11 @@ type StreamingMessage = FakeSlackMessage & { stream: object };
 
 export const argumentChecks = {
   channel: ({ args, caller }: Checking) => channelNamed(caller, args.channel),
+  /** A public channel that the bot is not in may be looked at as well. */
+  any_channel: ({ args, caller }: Checking) => {
+    const channel = findVisibleChannel(caller, args.channel);
+    return channel === undefined ? { error: "channel_not_found" as const } : { channel };
+  },
   channel_id: ({ args, caller }: Checking) => channelNamed(caller, args.channel_id),
   "channel_id?": ({ args, caller }: Checking) =>
     args.channel_id === undefined ? { channel: undefined } : channelNamed(caller, args.channel_id),
@@ -112,7 +117,8 @@ export type CheckedArguments<A extends ArgumentName> = { [N in A]: (value: Value
 
 function channelNamed(caller: FakeSlackCaller, id: string | undefined) {
   const channel = findVisibleChannel(caller, id);
-  return channel === undefined ? { error: "channel_not_found" as const } : { channel };
+  if (channel === undefined) return { error: "channel_not_found" as const };
+  return channel.withoutBot ? { error: "not_in_channel" as const } : { channel };
 }
 
 function messageAt({ state, channel }: Checking, ts: string | undefined): FakeSlackMessage | undefined {

@@ -22,6 +22,12 @@ export const conversationMethods: Methods<"conversations"> = {
     return pageOf(call, newestFirst);
   },
 
+  "conversations.info": ({ channel: { id, name, direct, sharedWith, withoutBot = false } }) => {
+    const isShared = sharedWith !== undefined;
+    if (direct) return { channel: { id, is_im: true, is_ext_shared: isShared } };
+    return { channel: { id, name, is_channel: true, is_im: false, is_member: !withoutBot, is_ext_shared: isShared } };
+  },
+
   "conversations.open": ({ args: { users }, caller }) => {
     if (!users) return { error: "users_list_not_supplied" };
     const [user, ...others] = users.split(",");

@@ -64,6 +64,11 @@ const methodTable = {
   "chat.stopStream": { tier: "tier2", ...write, args: "channel ts stream piece metadata? blocks?" },
   "conversations.history": { tier: "tier3", scopes, args: "channel cursor?" },
   "conversations.replies": { tier: "tier3", scopes, args: "channel cursor?", errors: "thread_not_found" },
+  "conversations.info": {
+    tier: "tier3",
+    scopes: "channels:read groups:read im:read mpim:read",
+    args: "any_channel",
+  },
   "conversations.open": {
     tier: "tier3",
     scopes: "im:write mpim:write",
@@ -84,6 +89,10 @@ const methodTable = {
   "reactions.add": { tier: "tier3", ...react, errors: "already_reacted" },
   "reactions.remove": { tier: "tier2", ...react, errors: "no_reaction" },
   "usergroups.users.list": { tier: "tier2", scopes: "usergroups:read", errors: "missing_argument no_such_subteam" },
+  "views.open": {
+    tier: "tier4",
+    errors: "invalid_arguments invalid_trigger_id exchanged_trigger_id expired_trigger_id",
+  },
   "users.info": { tier: "tier4", scopes: "users:read", errors: "user_not_found user_not_visible" },
   "views.publish": {
     tier: "tier4",

@@ -1,14 +1,28 @@
-/** `views.*`, `blocks.*` and `apps.*`: the App Home, and the checks of blocks and manifests. */
+/** `views.*`, `blocks.*` and `apps.*`: the App Home, modals, and the checks of blocks and manifests. */
 import { readJson } from "../../read-json.ts";
 import { parseBlocks, parseHomeView } from "../blocks.ts";
 import { findManifestErrors } from "../manifest.ts";
 import { hasAccessToTeam } from "../reply.ts";
-import { findFakePerson } from "../workspace.ts";
+import { parseView, toViewPayload } from "../views.ts";
+import { findFakePerson, findTeamOfChannel } from "../workspace.ts";
 import type { Methods } from "./table.ts";
 
 const maxViewBytes = 250_000;
 
+const triggerPattern = /^\d+\.\d+\.\d+\.[0-9a-f]+$/;
+
 export const viewMethods: Methods<"views" | "blocks" | "apps"> = {
+  "views.open": ({ args: { trigger_id: triggerId, view: json }, caller, state }) => {
+    if (triggerId === undefined || json === undefined) return { error: "invalid_arguments" };
+    if (!triggerPattern.test(triggerId)) return { error: "invalid_trigger_id" };
+    const read = parseView(readJson(json));
+    if ("problem" in read) return { error: "invalid_arguments", response_metadata: { messages: [read.problem] } };
+    const trigger = state.modals.find(triggerId);
+    if ("error" in trigger) return { error: trigger.error };
+    if (!hasAccessToTeam(caller, findTeamOfChannel(trigger.channel).id)) return { error: "invalid_trigger_id" };
+    return { view: toViewPayload(state.modals.open(trigger, read.view)) };
+  },
+
   "views.publish": ({ args: { user_id, view = "" }, caller, state }) => {
     const person = findFakePerson(user_id);
     if (person === undefined || !hasAccessToTeam(caller, person.team)) return { error: "user_not_found" };

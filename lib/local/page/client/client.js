@@ -4,12 +4,15 @@ import { listen } from "../../web/server.js";
 import { drawTimeline } from "../../web/timeline.js";
 import { startComposer } from "./composer.js";
 import { drawThreads } from "./draw-thread.js";
+import { showModal } from "./modal.js";
 
 const empty = () => ({
   messages: new Map(),
   ephemeralMessages: new Map(),
   statuses: new Map(),
   prompts: new Map(),
+  /** By person. */
+  modals: new Map(),
   steps: new Map(),
 });
 let known = empty();
@@ -44,6 +47,7 @@ const onEvent = {
   ephemeral: (change) => known.ephemeralMessages.set(keyOf(change), change),
   status: (change) => known.statuses.set(keyOf(change), change),
   prompts: (change) => known.prompts.set(keyOf(change), change),
+  modal: ({ user, modal }) => (modal === undefined ? known.modals.delete(user) : known.modals.set(user, modal)),
   step({ step }) {
     known.steps.set(step.requestId, [...(known.steps.get(step.requestId) ?? []), step]);
   },
@@ -61,6 +65,7 @@ const act = {
   },
   reply: replyIn,
   clickButton: composer.clickButton,
+  askAbout: composer.askAbout,
   ask(text, thread) {
     replyIn(thread);
     void composer.send(text);
@@ -97,6 +102,7 @@ function draw() {
   keepingEnd($("messages"), () => redraw($("messages"), drawThreads(shown)));
   keepingEnd($("steps"), () => redraw($("steps"), drawTimeline({ steps, key: chosen })));
   $("summary").replaceChildren(...summaryOf(steps));
+  showModal(known.modals.get(person));
 }
 
 function summaryOf(steps) {

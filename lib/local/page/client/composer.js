@@ -3,7 +3,7 @@ import { $, h } from "../../web/dom.js";
 import { act, errorBox, upload } from "../../web/server.js";
 import { sizeOf } from "./draw-thread.js";
 
-const suggestions = ["What is a sekisho?", "progress", "ask me", "long", "file", "stream", "fail"];
+const suggestions = ["What is a sekisho?", "progress", "ask me", "ask form", "long", "file", "stream", "fail"];
 
 /** `where()` is the channel, the thread and the person at that moment. */
 export function startComposer({ where, leaveThread }) {
@@ -78,6 +78,7 @@ export function startComposer({ where, leaveThread }) {
   return {
     send,
     clickButton: (clicked) => problem.attempt(() => act("/local/clicks", { ...clicked, user: where().user })),
+    askAbout: (message) => problem.attempt(() => act("/local/shortcuts", { ...message, user: where().user })),
     converse: () => problem.attempt(() => act("/local/conversations", { user: where().user })),
   };
 }

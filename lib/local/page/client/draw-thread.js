@@ -1,7 +1,7 @@
 /** Draws the messages of one conversation, thread by thread. */
 import { drawTree, h } from "../../web/dom.js";
 
-/** `act` has what a person can do: show, reply, clickButton, ask. */
+/** `act` has what a person can do: show, reply, clickButton, askAbout, ask. */
 export function drawThreads({ messages, ephemeralMessages, statuses, prompts, channel, chosen, person, act }) {
   const inChannel = messages.filter((message) => message.channel === channel);
   const ephemeralIn = (threadTs) =>
@@ -42,7 +42,7 @@ function inOrder(items) {
 }
 
 function drawMessage({ message, chosen, act }) {
-  const { author, ts, parts, files, edited, streaming, reactions, requestId } = message;
+  const { author, channel, ts, parts, files, edited, streaming, reactions, requestId } = message;
   const isBot = author.kind === "bot";
   const time = new Date(Number(ts) * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
   const isElsewhere = !isBot && requestId !== undefined && requestId !== chosen;
@@ -63,6 +63,8 @@ function drawMessage({ message, chosen, act }) {
       "div.under",
       reactions.map(({ name, shown }) => h("span.reaction", { title: `:${name}:` }, shown)),
       isElsewhere && h("button.link", show, "Show timeline"),
+      parts.every(({ type }) => type !== "buttons") &&
+        h("button.link", { "data-key": `about/${ts}`, onclick: () => act.askAbout({ channel, ts }) }, "Ask about this"),
     ),
   );
 }

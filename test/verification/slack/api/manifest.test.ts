@@ -14,6 +14,7 @@ const scopesOf = (given: z.input<typeof configSchema> = {}) => botScopes(configO
 const everything: z.input<typeof configSchema> = {
   slack: {
     command: { name: "/sekisho", answerIn: "person" },
+    shortcut: {},
     assistant: { prompts: [{ title: "Help", message: "What can you do?" }] },
     admins: [{ group: "S0ADMINS" }],
     install: { clientId: "1.2", clientSecret: { env: "SLACK_CLIENT_SECRET" } },
@@ -32,6 +33,9 @@ const methods: Record<keyof SlackApi, readonly { method: string; scopes: readonl
   ],
   replies: [{ method: "conversations.replies", scopes: history }],
   posts: [{ method: "conversations.history", scopes: history }],
+  message: [{ method: "conversations.replies", scopes: history }],
+  channelInfo: [{ method: "conversations.info", scopes: ["channels:read", "groups:read", "im:read", "mpim:read"] }],
+  openModal: [{ method: "views.open", scopes: [] }],
   postEphemeral: [{ method: "chat.postEphemeral", scopes: ["chat:write"] }],
   openDirect: [{ method: "conversations.open", scopes: ["im:write"] }],
   // Its page asks for no scope.
@@ -138,9 +142,17 @@ describe("the app manifest", () => {
     expect(least.settings.event_subscriptions.bot_events).toEqual(messages);
     expect(most.settings.event_subscriptions.bot_events).toEqual([...messages, "agent_session_stopped"]);
     expect(Object.keys(least.features)).toEqual(["app_home", "bot_user"]);
-    expect(Object.keys(most.features)).toEqual(["app_home", "bot_user", "slash_commands", "agent_view"]);
+    expect(Object.keys(most.features)).toEqual(["app_home", "bot_user", "slash_commands", "shortcuts", "agent_view"]);
     expect(least.oauth_config).not.toHaveProperty("redirect_urls");
     expect([least.settings.org_deploy_enabled, most.settings.org_deploy_enabled]).toEqual([false, true]);
+  });
+
+  it("adds the shortcut to the menu of messages, under the name that is configured", () => {
+    const { features } = manifestOf({ slack: { shortcut: { name: "質問する" } } });
+    expect(features).toMatchObject({
+      shortcuts: [{ name: "質問する", type: "message", callback_id: "sekisho_ask_about" }],
+    });
+    expect(() => manifestOf({ slack: { shortcut: { name: "x".repeat(25) } } })).toThrow();
   });
 
   it("declares an agent, or the older assistant where the app still is one", () => {

@@ -266,3 +266,72 @@ describe("a post whose answer is larger than what is read", () => {
     expect(calls()).toBe(1);
   });
 });
+
+describe("a single message", () => {
+  it("is read with its files, in a thread and outside of one, and not if it is gone", async () => {
+    const { api, asked, fakeSlack, common } = client();
+    const read = (ts: string, threadTs?: string) => api().message({ ...common, ts, threadTs });
+    expect(await read(asked.ts)).toEqual({ text: `<@${workspace.botUser}> What is a sekisho?`, files: [] });
+    const files = [{ name: "a.csv", mimetype: "text/csv", bytes: new Uint8Array(3) }];
+    const { apiUrl: eventsUrl } = fakeSlack;
+    for (let replies = 0; replies < 7; replies++) fakeSlack.reply({ eventsUrl, text: "more", threadTs: asked.ts });
+    const { ts } = fakeSlack.reply({ eventsUrl, text: "a < b", threadTs: asked.ts, files }).message;
+    expect(await read(ts, asked.ts)).toMatchObject({ text: "a < b", files: [{ name: "a.csv", size: 3 }] });
+    fakeSlack.remove({ eventsUrl, channel: common.channel, ts });
+    expect(await read(ts, asked.ts)).toBeUndefined();
+    // Its place stays, because it has replies.
+    fakeSlack.remove({ eventsUrl, channel: common.channel, ts: asked.ts });
+    expect(await read(asked.ts)).toBeUndefined();
+    expect(await read("1.000001")).toBeUndefined();
+    const elsewhere = api().message({ ...common, channel: "CWITHOUT", ts: "1.1", threadTs: undefined });
+    expect((await failure(elsewhere)).kind).toBe("gone");
+  });
+
+  it("without a text of its own has those of its attachments", async () => {
+    const attachments = [
+      { pretext: "Alert", title: "Disk", text: "95 %", fallback: "x" },
+      { fallback: "Look &amp; see" },
+    ];
+    const messages = [{ ts: "1.1", text: "", attachments }];
+    const { url } = await serve(() => Response.json({ ok: true, messages }));
+    const { api, common } = client();
+    const read = api({ apiUrl: `${url}/api/` }).message({ ...common, ts: "1.1", threadTs: undefined });
+    expect(await read).toEqual({ text: "Alert\nDisk\n95 %\n\nLook & see", files: [] });
+  });
+});
+
+describe("a channel", () => {
+  it.each([
+    [workspace.channel.id, { hasBot: true, isShared: false }],
+    [workspace.directMessages.id, { hasBot: true, isShared: false }],
+    ["CSHARED", { hasBot: true, isShared: true }],
+    ["CWITHOUT", { hasBot: false, isShared: false }],
+  ])("says whether the bot is in it and whether it is shared: %s", async (channel, facts) => {
+    const { api, common } = client();
+    expect(await api().channelInfo({ ...common, channel })).toEqual(facts);
+  });
+
+  it("that Slack does not show is none of the bot's", async () => {
+    const { api, common } = client();
+    expect((await failure(api().channelInfo({ ...common, channel: "CNOWHERE" }))).kind).toBe("gone");
+  });
+});
+
+describe("a modal", () => {
+  it("is opened by its trigger, and the second time Slack says that it was", async () => {
+    const { api, common, fakeSlack, calls } = client();
+    const { triggerId } = fakeSlack.command({ eventsUrl: fakeSlack.apiUrl, text: "hi" });
+    const plain = (said: string) => ({ type: "plain_text" as const, text: said });
+    const view = {
+      type: "modal" as const,
+      title: plain("Title"),
+      close: plain("Close"),
+      blocks: [{ type: "divider" }],
+    };
+    await api().openModal({ ...common, triggerId, view });
+    expect(fakeSlack.modals()).toMatchObject([{ user: workspace.person, view }]);
+    const again = await failure(api().openModal({ ...common, triggerId, view }));
+    expect(again).toMatchObject({ kind: "refused", slackError: "exchanged_trigger_id" });
+    expect(calls.filter((method) => method === "views.open")).toHaveLength(2);
+  });
+});

@@ -206,3 +206,66 @@ describe("a button", () => {
     expect(decodeButton({ action_id, value: forged })).toBeUndefined();
   });
 });
+
+describe("a question with fields", () => {
+  const fields: NonNullable<AgentQuestion["fields"]> = [
+    {
+      id: "region",
+      label: "Region",
+      type: "choice",
+      required: true,
+      options: [
+        { id: "eu", label: "Europe <@U9>" },
+        { id: "ap", label: "Asia" },
+      ],
+    },
+    {
+      id: "tags",
+      label: "Tags",
+      type: "choices",
+      options: [
+        { id: "a", label: "A" },
+        { id: "b", label: "B" },
+      ],
+    },
+    { id: "why", label: "Why?", type: "text" },
+    { id: "copies", label: "Copies", type: "number" },
+  ];
+  const asks = { options: [], fields };
+  const answered = (given: NonNullable<AgentQuestion["answer"]>["fields"]) =>
+    show({ ...asks, answer: { user: "U2", atMs: askedAtMs, callId: "c", fields: given } });
+
+  it.each([
+    ["en", "Answer", /Press Answer to fill in the form, or reply in this thread\./],
+    ["ja", "回答する", /「回答する」を押して入力するか、このスレッドで返信してください。/],
+  ] as const)("has one button that opens its form, and says so, in %s", (locale, label, hint) => {
+    const shown = show(asks, {}, askedAtMs, locale);
+    expect(buttonsOf(shown).map(({ text }) => text.text)).toEqual([label]);
+    expect(buttonsOf(shown).map((button) => decodeButton(button)?.button)).toEqual([
+      { type: "open_form", question: 2 },
+    ]);
+    expect(shown.text).toMatch(hint);
+  });
+
+  it("asks for a reply where Slack refuses blocks, because there is no button then", () => {
+    const shown = show(asks, { mrkdwnFallback: true });
+    expect(shown).not.toHaveProperty("blocks");
+    expect(shown.text).toContain("Reply in this thread to answer.");
+    expect(shown.text).not.toContain("Press Answer");
+  });
+
+  it("says what was filled in, by the labels, and notifies nobody", () => {
+    const { text, blocks } = answered({ region: "eu", tags: ["b", "a"], why: "<!channel> now", copies: 0 });
+    expect(text).toMatch(/✔ Answered — <@U2>, /);
+    const lines = ["> Region: Europe &lt;@U9&gt;", "> Tags: A, B", "> Why?: &lt;!channel&gt; now", "> Copies: 0"];
+    expect(text.split("\n").slice(-4)).toEqual(lines);
+    expect(blocks?.map(({ type }) => type)).toEqual(["markdown", "section"]);
+  });
+
+  it("leaves out what was left empty, and cuts what is long", () => {
+    const { text } = answered({ region: "ap", why: "x".repeat(3000) });
+    const lines = text.split("\n").filter((line) => line.startsWith(">"));
+    expect(lines).toHaveLength(2);
+    expect(lines[1]?.length).toBeLessThan(200);
+  });
+});

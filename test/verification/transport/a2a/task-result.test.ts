@@ -120,6 +120,16 @@ describe("what comes of an A2A task", () => {
     });
   });
 
+  it("is a question with the fields of its data part, where they are valid", () => {
+    const fields = [{ id: "a", label: "A", type: "text" }];
+    const outcomeWith = (data: unknown) =>
+      outcomeOf("INPUT_REQUIRED", { message: says("Where?", { parts: [{ text: "Where?" }, { data }] }) });
+    expect(outcomeWith({ fields })).toMatchObject({ status: "input_required", prompt: "Where?", fields });
+    for (const broken of [{ fields: [{ id: "a" }] }, { fields: "all" }, null, [fields]]) {
+      expect(outcomeWith(broken)).not.toHaveProperty("fields");
+    }
+  });
+
   it("is a question that is known by the id of the message that asks, however long that is", () => {
     const idOf = (messageId: string) => outcomeOf("INPUT_REQUIRED", { message: says("Deploy?", { messageId }) });
     const ids = ["q", "q".repeat(128), "q".repeat(129), `${"q".repeat(129)}r`].map(

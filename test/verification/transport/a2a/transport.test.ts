@@ -184,6 +184,14 @@ describe("the other methods over A2A", () => {
     expect(configuration?.returnImmediately).toBe(true);
   });
 
+  it("answer a question with the values of its fields as a data part", async () => {
+    const agent = await agentOf({ answer: () => working });
+    const fields = { region: "eu", count: 2, tags: ["a"] };
+    await agent.call("answer_task", { task_id: "t1", fields, user_id: "U1" });
+    const { message } = operations.SendMessage.parse(agent.calls[0]?.params);
+    expect(message.parts).toEqual([{ data: { fields }, mediaType: "application/json" }]);
+  });
+
   it("cancel a task, and say so only where it is canceled", async () => {
     const states = ["TASK_STATE_CANCELED", "TASK_STATE_WORKING", "TASK_STATE_COMPLETED"];
     const agent = await agentOf({ answer: () => ({ result: task(states.shift() ?? "") }) });

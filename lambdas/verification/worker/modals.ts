@@ -1,0 +1,180 @@
+/**
+ * Opens the bot's modals, and takes the form that a person has submitted. The worker opens them, because the ingress has no bot token. Slack
+ * allows three seconds between the click and the modal; if they are over, the person reads so and clicks again.
+ */
+import { checkFieldValues } from "../../../contracts/field-values.ts";
+import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Gate } from "../gate/gate.ts";
+import { type SlackApi, SlackError } from "../slack/api/slack.ts";
+import { buildAskAboutModal, buildShortcutRefusalModal, toFieldValues } from "../slack/messages/modal.ts";
+import type { ButtonClickRefusal } from "../slack/messages/question.ts";
+import type { TaskText } from "../slack/messages/task-text.ts";
+import { takeAnswer } from "../task/asking.ts";
+import type { ButtonClick, FormSubmitted, ShortcutUsed, UserMessage } from "../task/messages.ts";
+import { installationOf, type Locale, queueGroupOf, receivedTask, type Task } from "../task/task.ts";
+import { isSlackError } from "./own-posts.ts";
+import { heldDelayMs, type Notify, type Questions } from "./questions.ts";
+
+export type ModalOptions = {
+  store: Pick<TaskStore<Task>, "get">;
+  queue: TaskQueue;
+  gate: Gate;
+  questions: Pick<Questions, "give">;
+  notify: Notify;
+  slack: SlackApi;
+  text: TaskText;
+  log: Log;
+  now: () => number;
+};
+
+/** The wait for the language is short, because the trigger is good for three seconds only. */
+const localeTimeoutMs = 700;
+
+type PersonQuery = Parameters<Gate["localeOf"]>[0];
+
+async function localeOf({ gate }: Pick<ModalOptions, "gate">, query: PersonQuery): Promise<Locale | undefined> {
+  const signal = AbortSignal.any([query.signal, AbortSignal.timeout(localeTimeoutMs)]);
+  return gate.localeOf({ ...query, signal }).catch(() => undefined);
+}
+
+export type FormClick = ButtonClick & { button: { type: "open_form" } };
+
+/** Opens the modal with the question's fields, for a person who may answer it. Resolves to why it is not opened. */
+export async function openForm(
+  options: Pick<ModalOptions, "gate" | "slack" | "text" | "now">,
+  request: { click: FormClick; task: Task; external: UserMessage["external"]; signal: AbortSignal },
+): Promise<ButtonClickRefusal | undefined> {
+  const { gate, slack, text, now } = options;
+  const { click, task, external, signal } = request;
+  const { user, button } = click;
+  const atMs = now();
+  const given = { user, atMs, callId: "" };
+  const taken = takeAnswer({ task, index: button.question, answer: given, nowMs: atMs });
+  if ("notTaken" in taken) return taken.notTaken;
+  if (!(await gate.mayAnswer({ task, user, external, signal }))) return { type: "not_yours" };
+  const installation = installationOf(task);
+  const isAsker = user === task.message.user && task.locale !== undefined;
+  const locale = isAsker ? task.locale : await localeOf(options, { installation, user, requestId: task.id, signal });
+  const view = text.questionModal({ task, locale });
+  if (view === undefined) return { type: "over" };
+  if (button.triggerId === undefined) return { type: "form_not_opened" };
+  try {
+    await slack.openModal({ installation, requestId: task.id, triggerId: button.triggerId, view, signal });
+    return undefined;
+  } catch (thrown) {
+    return toOpeningRefusal(thrown);
+  }
+}
+
+/** An exchanged trigger has opened the modal already: the queue delivers at least once. */
+function toOpeningRefusal(thrown: unknown): ButtonClickRefusal | undefined {
+  if (!(thrown instanceof SlackError)) throw thrown;
+  if (thrown.slackError === "exchanged_trigger_id") return undefined;
+  return { type: thrown.slackError === "expired_trigger_id" ? "form_too_late" : "form_not_opened" };
+}
+
+type SubmittedForm = { form: FormSubmitted; task: Task; external: UserMessage["external"]; signal: AbortSignal };
+
+/** Gives the values to the task as its answer. Resolves to why they have no effect. */
+export async function giveForm(
+  { queue, questions, now }: Pick<ModalOptions, "queue" | "questions" | "now">,
+  { form, task, external, signal }: SubmittedForm,
+): Promise<ButtonClickRefusal | undefined> {
+  const { question } = task;
+  const { user, atMs, question: index, submissionId: from } = form;
+  // A form of an earlier question has no fields here. It is refused below.
+  const { fields = [] } = question?.index === index ? question : {};
+  const checked = checkFieldValues({ fields, values: toFieldValues({ fields, values: form.values }) });
+  // The ingress has checked the inputs, so only a form of another version comes here.
+  if ("problems" in checked) return { type: "form_not_opened" };
+  const answer = { user, atMs, fields: checked.values, from };
+  const decision = await questions.give({ requestId: task.id, index, answer, external, signal });
+  switch (decision.type) {
+    case "taken":
+      return undefined;
+    case "held": {
+      const delayMs = heldDelayMs(now() - atMs);
+      await queue.send({ body: JSON.stringify(form), delayMs, group: queueGroupOf(task) });
+      return undefined;
+    }
+    case "says_nothing":
+      return { type: "over" };
+    default:
+      return decision;
+  }
+}
+
+/**
+ * Opens the modal of the message shortcut, or one that says why the shortcut cannot be used there. Slack does not say with the shortcut
+ * whether the bot is in the channel, and whether the channel is shared with other organizations.
+ */
+export function createHandleShortcut(options: ModalOptions) {
+  const { slack, log } = options;
+
+  return async ({ shortcut, signal }: { shortcut: ShortcutUsed; signal: AbortSignal }): Promise<void> => {
+    const { requestId, team, enterprise, channel, ts, threadTs, actionTs, user, triggerId } = shortcut;
+    const installation = { team, enterprise };
+    const call = { installation, requestId, signal };
+    const [info, locale = "en"] = await Promise.all([
+      readChannel(slack, { ...call, channel }).catch(undefinedIfSlackFails),
+      localeOf(options, { ...call, user }),
+    ]);
+    // Who may ask depends on whether the channel is shared, so nothing is opened without knowing that.
+    if (info === undefined) return notifyUnopened(options, { shortcut, locale, signal });
+    const external = "refusal" in info || !info.isShared ? undefined : externalOf(shortcut);
+    const modal = {
+      channel,
+      ts,
+      ...(threadTs === undefined ? {} : { threadTs }),
+      actionTs,
+      ...(external === undefined ? {} : { external }),
+      locale,
+    };
+    const view =
+      "refusal" in info ? buildShortcutRefusalModal({ refusal: info.refusal, locale }) : buildAskAboutModal(modal);
+    const reason = "refusal" in info ? info.refusal : undefined;
+    log.info("shortcut_used", { request_id: requestId, team, channel, user, reason });
+    try {
+      await slack.openModal({ ...call, triggerId, view });
+    } catch (thrown) {
+      if (!(thrown instanceof SlackError)) throw thrown;
+      if (thrown.slackError !== "exchanged_trigger_id") await notifyUnopened(options, { shortcut, locale, signal });
+    }
+  };
+}
+
+type ChannelFacts = { isShared: boolean } | { refusal: "not_in_channel" | "not_set_up" };
+
+function undefinedIfSlackFails(thrown: unknown): undefined {
+  if (!(thrown instanceof SlackError)) throw thrown;
+}
+
+async function readChannel(slack: SlackApi, request: Parameters<SlackApi["channelInfo"]>[0]): Promise<ChannelFacts> {
+  try {
+    const { hasBot, isShared } = await slack.channelInfo(request);
+    return hasBot ? { isShared } : { refusal: "not_in_channel" };
+  } catch (thrown) {
+    if (!isSlackError(thrown, ["gone", "refused"])) throw thrown;
+    const isUnscoped = thrown instanceof SlackError && thrown.slackError === "missing_scope";
+    return { refusal: isUnscoped ? "not_set_up" : "not_in_channel" };
+  }
+}
+
+function externalOf({ userTeam, team, enterprise }: ShortcutUsed): "channels" | "people" {
+  return userTeam === undefined || userTeam === team || userTeam === enterprise ? "channels" : "people";
+}
+
+/** Tells the person privately that the modal did not open. Best effort, and limited. */
+async function notifyUnopened(
+  { notify, slack, text }: ModalOptions,
+  { shortcut, locale, signal }: { shortcut: ShortcutUsed; locale: Locale; signal: AbortSignal },
+): Promise<void> {
+  const { requestId, team, enterprise, channel, user, ts, threadTs } = shortcut;
+  const message = { appId: "", team, enterprise, channel, user, ts, direct: channel.startsWith("D"), text: "" };
+  const task = receivedTask({ requestId, receivedAtMs: 0, trace: { traceparent: "" }, message });
+  const notice = text.buttonClickRefused({ refusal: { type: "shortcut_not_opened" }, locale });
+  const call = { installation: { team, enterprise }, channel, threadTs, user, requestId, text: notice };
+  const post = (deadline: AbortSignal) => slack.postEphemeral({ ...call, signal: deadline });
+  await notify({ task, user, kind: "shortcut_not_opened", threadTs, signal, post }).catch(() => {});
+}

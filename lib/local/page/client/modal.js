@@ -1,0 +1,79 @@
+/** Shows the modal that the bot has opened for the person, as a native dialog, and sends what is filled in. */
+import { drawTree, h } from "../../web/dom.js";
+import { act, errorBox } from "../../web/server.js";
+
+let shown;
+
+/** `modal` is undefined where the person has none. A modal that is shown stays as it is filled in. */
+export function showModal(modal) {
+  if (shown?.id === modal?.id) return;
+  shown?.dialog.remove();
+  shown = undefined;
+  if (modal === undefined) return;
+  shown = { id: modal.id, dialog: drawModal(modal) };
+  document.body.append(shown.dialog);
+  shown.dialog.showModal();
+}
+
+function drawModal({ id, title, submit, close, texts, inputs }) {
+  const problem = errorBox("Not sent: ");
+  const fields = inputs.map(drawInput);
+  const leave = () => void act("/local/modals/close", { id });
+  const form = h(
+    "form.modal",
+    h("h2", title),
+    texts.map((text) => h("div.text", drawTree(text))),
+    fields.map(({ box }) => box),
+    problem.box,
+    h(
+      "div.actions",
+      h("button.quiet", { onclick: leave }, close ?? "Close"),
+      submit !== undefined && h("button.primary", { type: "submit" }, submit),
+    ),
+  );
+  form.onsubmit = async (event) => {
+    event.preventDefault();
+    const filled = fields.flatMap(({ label, read }) => (read() === "" || read().length === 0 ? [] : [[label, read()]]));
+    const body = { id, filled_in: Object.fromEntries(filled) };
+    const { errors = {} } = (await problem.attempt(() => act("/local/modals", body))) ?? {};
+    for (const { blockId, complain } of fields) complain(errors[blockId] ?? "");
+  };
+  const dialog = h("dialog", { "aria-label": title }, form);
+  dialog.oncancel = leave;
+  return dialog;
+}
+
+function drawInput(input, index) {
+  const { label, hint, isRequired, blockId } = input;
+  const control = drawControl(input);
+  Object.assign(control, { id: `modal-${index}`, required: isRequired });
+  const complaint = h("p.complaint", { role: "alert" });
+  const box = h(
+    "div.input",
+    h("label", { htmlFor: control.id }, label, !isRequired && h("small", " (optional)")),
+    control,
+    hint !== undefined && h("p.soft", hint),
+    complaint,
+  );
+  const read = () => (control.multiple ? [...control.selectedOptions].map(({ value }) => value) : control.value);
+  const complain = (text) => {
+    complaint.textContent = text;
+  };
+  return { label, blockId, box, read, complain };
+}
+
+function drawControl({ kind, isMultiline, maxLength, min, max, choices, isRequired }) {
+  const options = () => choices.map((choice) => h("option", { value: choice }, choice));
+  switch (kind) {
+    case "static_select":
+      return h("select", h("option", { value: "" }, isRequired ? "Choose…" : "—"), options());
+    case "multi_static_select":
+      return h("select", { multiple: true, size: Math.min(6, Math.max(2, choices.length)) }, options());
+    case "number_input":
+      return h("input", { type: "number", step: "any", min, max });
+    case "datepicker":
+      return h("input", { type: "date" });
+    default:
+      return h(isMultiline ? "textarea" : "input", { maxLength, rows: isMultiline ? 3 : undefined });
+  }
+}

@@ -1,0 +1,51 @@
+/** A modal of the fake Slack as the page shows it. */
+import { listInputs, type OpenModal } from "../fake-slack/views.ts";
+import { createMrkdwnTree, type DisplayNode } from "./display-tree.ts";
+import { findDisplayName } from "./message-view.ts";
+
+/** The page fills in a native control for each. `kind` is Slack's type of the element. */
+type InputView = {
+  label: string;
+  hint: string | undefined;
+  isRequired: boolean;
+  kind: string;
+  isMultiline: boolean;
+  maxLength: number | undefined;
+  min: string | undefined;
+  max: string | undefined;
+  choices: readonly string[];
+  blockId: string;
+};
+
+export type ModalView = {
+  id: string;
+  user: string;
+  title: string;
+  /** Absent in a modal that only says something. */
+  submit: string | undefined;
+  close: string | undefined;
+  texts: readonly (readonly DisplayNode[])[];
+  inputs: readonly InputView[];
+};
+
+export function createModalView({ id, user, view }: OpenModal): ModalView {
+  const inputs = listInputs(view).map(({ blockId, label, hint, isOptional, element }): InputView => {
+    const { multiline, max_length, min_value, max_value } = element as Partial<Record<string, unknown>>;
+    return {
+      blockId,
+      label,
+      hint,
+      isRequired: !isOptional,
+      kind: element.type,
+      isMultiline: multiline === true,
+      maxLength: typeof max_length === "number" ? max_length : undefined,
+      min: typeof min_value === "string" ? min_value : undefined,
+      max: typeof max_value === "string" ? max_value : undefined,
+      choices: "options" in element ? element.options.map(({ text }) => text.text) : [],
+    };
+  });
+  const texts = view.blocks.flatMap((block) =>
+    block.type === "section" ? [createMrkdwnTree(block.text.text, findDisplayName)] : [],
+  );
+  return { id, user, title: view.title.text, submit: view.submit?.text, close: view.close?.text, texts, inputs };
+}

@@ -1,0 +1,142 @@
+/** A question with fields: what the host tells of it, which values it takes, and what the agent gets; over the zone contract and A2A. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import type { A2aTask } from "../../../contracts/a2a/task.ts";
+import type { QuestionField } from "../../../contracts/question-fields.ts";
+import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import { serveA2a, userMessage } from "../a2a/a2a-host.ts";
+import { createTestHost, hello, memoryStore } from "../test-host.ts";
+
+const fields: QuestionField[] = [
+  {
+    id: "region",
+    label: "Region",
+    type: "choice",
+    required: true,
+    options: [
+      { id: "eu", label: "Europe" },
+      { id: "ap", label: "Asia" },
+    ],
+  },
+  { id: "count", label: "How many", type: "number", min: 1, max: 9 },
+];
+
+/** Asks once, then tells the answer as it came. */
+const asking: Agent = async function* ({ answers: [given] }) {
+  if (given === undefined) yield { type: "question", prompt: "Where?", fields };
+  else yield { type: "answer", text: JSON.stringify([given.fields ?? null, given.text]) };
+};
+
+async function asked(agent = asking) {
+  const store = memoryStore();
+  const test = createTestHost({ agent, store });
+  const question = (await test.call("execute_task", hello)).result;
+  const task_id = question?.task_id ?? "";
+  const answer = (said: object, id: string = randomUUID()) => test.call("answer_task", { task_id, ...said }, { id });
+  const end = async () => (await test.call("get_task", { task_id, wait_ms: 5000 })).result?.response_text;
+  return { ...test, store, question, task_id, answer, end };
+}
+
+describe("a question with fields", () => {
+  it("is told with them, at every read", async () => {
+    const { question, call, task_id } = await asked();
+    expect(question).toMatchObject({ status: "input_required", prompt: "Where?", fields });
+    expect((await call("get_task", { task_id })).result).toEqual(question);
+  });
+
+  it("gets its values to the agent, without those that are absent", async () => {
+    const { answer, end } = await asked();
+    expect((await answer({ fields: { count: null, region: "ap" } })).result).toMatchObject({ status: "accepted" });
+    expect(JSON.parse((await end()) ?? "")).toEqual([{ region: "ap" }, ""]);
+  });
+
+  it("can be answered with a text by a client that does not know fields", async () => {
+    const { answer, end } = await asked();
+    await answer({ text: "In Asia, I think" });
+    expect(JSON.parse((await end()) ?? "")).toEqual([null, "In Asia, I think"]);
+  });
+
+  it.each<[fields: object, path: string, message: RegExp]>([
+    [{}, "fields.region", /required/],
+    [{ region: "us" }, "fields.region", /not offered/],
+    [{ region: "eu", count: 0 }, "fields.count", /at least 1/],
+    [{ region: "eu", count: "two" }, "fields.count", /a number/],
+    [{ region: "eu", when: "now" }, "fields.when", /not a field/],
+    [{ region: { id: "eu" } }, "fields.region", /./],
+    [{ "secret words": "eu" }, "fields", /./],
+  ])("refuses %j, names the field, and stays open", async (given, path, message) => {
+    const { answer, call, task_id, question, lines } = await asked();
+    const { error } = await answer({ fields: given });
+    expect(error?.data).toMatchObject({ reason: "invalid_params", issues: [{ path }] });
+    expect(error?.data.issues).toEqual([{ path, message: expect.stringMatching(message) }]);
+    expect(JSON.stringify([error, lines])).not.toMatch(/two|secret/);
+    expect((await call("get_task", { task_id })).result).toEqual(question);
+  });
+
+  it("takes the same values again in any order, and no others", async () => {
+    const { answer } = await asked();
+    const id = randomUUID();
+    const first = await answer({ fields: { region: "eu", count: 2 } }, id);
+    expect(first.result).toMatchObject({ status: "accepted" });
+    for (const again of [id, randomUUID()]) {
+      expect((await answer({ fields: { count: 2, region: "eu" } }, again)).error).toBeUndefined();
+    }
+    expect((await answer({ fields: { region: "ap" } })).error?.data.reason).toBe("invalid_state");
+    expect((await answer({ fields: { region: "ap" } }, id)).error?.data.reason).toBe("already_exists");
+  });
+
+  it("leaves no value in the record of a task that is over", async () => {
+    const { answer, end, store, task_id } = await asked();
+    await answer({ fields: { region: "eu", count: 7 } });
+    await end();
+    expect((await store.get({ id: task_id }))?.answers).toEqual([
+      expect.not.objectContaining({ fields: expect.anything() }),
+    ]);
+  });
+});
+
+describe("values for a question without fields", () => {
+  it("are refused", async () => {
+    const agent: Agent = async function* () {
+      yield { type: "question", prompt: "Shall I?" };
+    };
+    const { answer } = await asked(agent);
+    const { error } = await answer({ fields: { region: "eu" } });
+    expect(error?.data).toMatchObject({ reason: "invalid_params", issues: [{ path: "fields.region" }] });
+  });
+});
+
+describe("over A2A", () => {
+  type Sent = { task: A2aTask };
+  const values = { data: { fields: { count: 3, region: "eu" } } };
+
+  it("the fields and the values are data parts", async () => {
+    const host = await serveA2a({ agent: asking });
+    const { task } = await host.result<Sent>("SendMessage", { message: userMessage("Fly me") });
+    expect(task.status.message?.parts).toEqual([
+      { text: "Where?" },
+      { data: { fields }, mediaType: "application/json" },
+    ]);
+    const message = { ...userMessage("", { taskId: task.id }), parts: [values] };
+    const { task: ended } = await host.result<Sent>("SendMessage", { message });
+    expect(JSON.parse(ended.artifacts?.[0]?.parts[0]?.text ?? "")).toEqual([{ region: "eu", count: 3 }, ""]);
+    expect(ended.history?.map(({ parts }) => parts.at(-1))).toEqual([
+      { text: "Fly me" },
+      { data: { fields }, mediaType: "application/json" },
+      values,
+    ]);
+  });
+
+  it("values that do not fit are refused, and a text is an answer", async () => {
+    const host = await serveA2a({ agent: asking });
+    const { task } = await host.result<Sent>("SendMessage", { message: userMessage("Fly me") });
+    for (const fieldsGiven of [{ region: "us" }, { region: {} }, ["eu"]]) {
+      const parts = [{ data: { fields: fieldsGiven } }];
+      const { error } = await host.ask("SendMessage", { message: { ...userMessage("", { taskId: task.id }), parts } });
+      expect([error?.code, error?.data[0]?.reason]).toEqual([-32602, "INVALID_PARAMS"]);
+    }
+    const message = userMessage("Europe", { taskId: task.id });
+    const { task: ended } = await host.result<Sent>("SendMessage", { message });
+    expect(JSON.parse(ended.artifacts?.[0]?.parts[0]?.text ?? "")).toEqual([null, "Europe"]);
+  });
+});

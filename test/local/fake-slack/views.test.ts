@@ -1,0 +1,154 @@
+/** Modals of the fake Slack: it opens and refuses them as Slack does, and takes those that the app makes. */
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import {
+  buildAskAboutModal,
+  buildQuestionModal,
+  buildShortcutRefusalModal,
+} from "../../../lambdas/verification/slack/messages/modal.ts";
+import type { AgentQuestion } from "../../../lambdas/verification/task/task.ts";
+import { parseView } from "../../../lib/local/fake-slack/views.ts";
+import { sampleTask } from "../../verification/task/sample.ts";
+import { type CalledSlack, channel, startCalledSlack } from "./web-api.ts";
+
+const startMs = 1_790_000_000_000;
+let slack: CalledSlack;
+let nowMs: number;
+let triggerId: string;
+
+beforeEach(async () => {
+  nowMs = startMs;
+  slack = await startCalledSlack({ otherTokens: { second: "xoxb-of-the-second" }, now: () => nowMs });
+  triggerId = slack.fakeSlack.command({ eventsUrl: slack.fakeSlack.apiUrl, text: "hi" }).triggerId;
+});
+afterEach(() => slack.fakeSlack.close());
+
+const text = (said: string) => ({ type: "plain_text", text: said });
+const input = (element: object = { type: "plain_text_input" }, more: object = {}) => ({
+  type: "input",
+  label: text("Name"),
+  element,
+  ...more,
+});
+const view = (more: object = {}) => ({
+  type: "modal",
+  title: text("Title"),
+  submit: text("Send"),
+  blocks: [input()],
+  ...more,
+});
+const open = (given: unknown = view(), trigger = triggerId) =>
+  slack.call("views.open", { trigger_id: trigger, view: given });
+
+describe("views.open", () => {
+  it("opens a modal by a trigger, once", async () => {
+    expect(await open()).toMatchObject({ ok: true, view: { type: "modal", state: { values: {} } } });
+    expect(slack.fakeSlack.modals()).toMatchObject([{ user: "UPERSON", channel }]);
+    expect((await open()).error).toBe("exchanged_trigger_id");
+  });
+
+  it("refuses a trigger after three seconds, and one that is none", async () => {
+    nowMs += 3001;
+    expect((await open()).error).toBe("expired_trigger_id");
+    expect((await open(view(), "1.2.3.abc")).error).toBe("invalid_trigger_id");
+    expect((await open(view(), "anything")).error).toBe("invalid_trigger_id");
+    expect((await slack.call("views.open", { view: view() })).error).toBe("invalid_arguments");
+    const args = { trigger_id: triggerId, view: view() };
+    nowMs -= 3001;
+    expect((await slack.call("views.open", args, "xoxb-of-the-second")).error).toBe("invalid_trigger_id");
+  });
+
+  it.each<[what: string, broken: unknown, where: string]>([
+    ["a title of 25 characters", view({ title: text("x".repeat(25)) }), "/view/title/text"],
+    ["a submit of 25 characters", view({ submit: text("x".repeat(25)) }), "/view/submit/text"],
+    ["an input without submit", view({ submit: undefined }), "/view/submit"],
+    [
+      "a label of 2,001 characters",
+      view({ blocks: [input(undefined, { label: text("x".repeat(2001)) })] }),
+      "/view/blocks/0/label/text",
+    ],
+    ["101 blocks", view({ blocks: Array(101).fill(input()) }), "/view/blocks"],
+    ["private_metadata of 3,001 characters", view({ private_metadata: "x".repeat(3001) }), "/view/private_metadata"],
+    ["an unknown member", view({ colour: "red" }), "/view/"],
+    ["a markdown block", view({ blocks: [{ type: "markdown", text: "hi" }] }), "/view/blocks/0/type"],
+    [
+      "two blocks of one id",
+      view({ blocks: [input(undefined, { block_id: "a" }), input(undefined, { block_id: "a" })] }),
+      "/view/blocks",
+    ],
+    ["no choices", view({ blocks: [input({ type: "static_select", options: [] })] }), "/view/blocks/0/element/options"],
+    [
+      "101 choices",
+      view({ blocks: [input({ type: "static_select", options: Array(101).fill({ text: text("a"), value: "a" }) })] }),
+      "/view/blocks/0/element/options",
+    ],
+    [
+      "a choice of 76 characters",
+      view({ blocks: [input({ type: "multi_static_select", options: [{ text: text("x".repeat(76)), value: "a" }] })] }),
+      "/view/blocks/0/element/options/0/text/text",
+    ],
+    [
+      "a text of more than 3,000 characters",
+      view({ blocks: [input({ type: "plain_text_input", max_length: 3001 })] }),
+      "/view/blocks/0/element/max_length",
+    ],
+    [
+      "a number that does not say whether it has decimals",
+      view({ blocks: [input({ type: "number_input" })] }),
+      "/view/blocks/0/element/is_decimal_allowed",
+    ],
+    [
+      "a limit of a number that is no text",
+      view({ blocks: [input({ type: "number_input", is_decimal_allowed: true, min_value: 1 })] }),
+      "/view/blocks/0/element/min_value",
+    ],
+    [
+      "a limit with an exponent",
+      view({ blocks: [input({ type: "number_input", is_decimal_allowed: true, max_value: "1e3" })] }),
+      "/view/blocks/0/element/max_value",
+    ],
+    ["no view", "hello", "/view"],
+  ])("refuses %s", async (_what, broken, where) => {
+    const answer = await open(broken);
+    expect(answer).toMatchObject({ ok: false, error: "invalid_arguments" });
+    expect(JSON.stringify(answer.response_metadata)).toContain(`[json-pointer:${where}`);
+    expect(slack.fakeSlack.modals()).toEqual([]);
+  });
+});
+
+describe("the modals of the app", () => {
+  const long = "長い名前".repeat(60);
+  const options = Array.from({ length: 100 }, (_, index) => ({
+    id: `${index}`,
+    label: index === 0 ? "\u200b" : long.slice(0, 200),
+  }));
+  const question: AgentQuestion = {
+    index: 0,
+    prompt: "x".repeat(9000),
+    options: [],
+    askedAtMs: 0,
+    expiresAtMs: 1,
+    fields: [
+      { id: "a", label: long.slice(0, 200), type: "choice", required: true, options },
+      { id: "b", label: "\u202e", type: "choices", options },
+      { id: "c", label: "c", type: "text" },
+      { id: "d", label: "d", type: "text", multiline: true, max_length: 1 },
+      { id: "e", label: "e", type: "number" },
+      { id: "f", label: "f", type: "number", min: -1e-7, max: 1e21 },
+      { id: "g", label: "g", type: "date" },
+    ],
+  };
+  const shortcut = { channel: "C1", ts: "1.2", threadTs: "1.1", actionTs: "1.3", external: "people" as const };
+
+  it.each(
+    (["en", "ja"] as const).flatMap((locale) => [
+      [
+        "the question's",
+        buildQuestionModal({ task: sampleTask(), question, prompt: question.prompt, locale }),
+      ] as const,
+      ["the shortcut's", buildAskAboutModal({ ...shortcut, locale })] as const,
+      ["that of a channel without the bot", buildShortcutRefusalModal({ refusal: "not_in_channel", locale })] as const,
+    ]),
+  )("%s is one that Slack takes", (_which, made) => {
+    expect(parseView(JSON.parse(JSON.stringify(made)))).toHaveProperty("view");
+  });
+});

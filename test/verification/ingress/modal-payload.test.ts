@@ -1,0 +1,220 @@
+/** Submitted modals and the message shortcut: what reaches the queue, and what a person reads below a wrong input. */
+import { describe, expect, it } from "@jest/globals";
+import { queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
+import { emptyAnswer, setUp } from "./setup.ts";
+import { fixture, formOf, nowMs, signed } from "./slack-request.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: payloads are varied freely
+type Json = any;
+
+function submission(change: (payload: Json) => void = () => {}): Json {
+  const payload: Json = fixture("view-submission");
+  change(payload);
+  return payload;
+}
+
+const filledIn = (values: Record<string, object>, locale = "en") =>
+  submission(({ view }) => {
+    view.private_metadata = view.private_metadata.replace('"ja"', `"${locale}"`);
+    for (const [block, state] of Object.entries(values)) Object.assign(view.state.values[block].input, state);
+  });
+
+const askAbout = (change: (payload: Json) => void = () => {}) =>
+  submission((payload) => {
+    const { view } = payload;
+    view.callback_id = "sekisho_ask_about";
+    view.private_metadata = JSON.stringify({
+      channel: "C0CHAN0001",
+      ts: "1762740000.000100",
+      threadTs: "1762730000.000100",
+      actionTs: "1762750299.123456",
+      external: "people",
+      locale: "en",
+    });
+    view.blocks = [];
+    view.state.values = { instruction: { input: { type: "plain_text_input", value: "Translate &amp; send" } } };
+    change(payload);
+  });
+
+async function handle(payload: Json) {
+  const { ingress, sent, lines } = setUp();
+  const answer = await ingress(signed({ body: formOf({ payload: JSON.stringify(payload) }) }));
+  return { answer, sent, lines };
+}
+
+describe("a submitted question", () => {
+  it("reaches the queue with its values by the numbers of the inputs, and closes the modal", async () => {
+    const { answer, sent } = await handle(submission());
+    expect(answer).toEqual(emptyAnswer(200));
+    expect(sent).toEqual([
+      {
+        type: "form_submitted",
+        requestId: "b712cf0d-e876-58d0-ab39-23ec5761e80e",
+        team: "T0TEAM0001",
+        user: "U0USER0001",
+        userTeam: "T0TEAM0001",
+        atMs: nowMs,
+        question: 1,
+        values: { 0: "1", 2: 2.5, 3: "2026-03-31" },
+        submissionId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      },
+    ]);
+  });
+
+  it("has the same id each time that this modal is submitted, and another modal another one", async () => {
+    const idOf = async (payload: Json) => Object((await handle(payload)).sent[0]).submissionId;
+    const other = submission(({ view }) => {
+      view.id = "V0VIEW0002";
+    });
+    const [first, again, another] = [await idOf(submission()), await idOf(submission()), await idOf(other)];
+    expect(again).toBe(first);
+    expect(another).not.toBe(first);
+  });
+
+  it.each<[block: string, state: object, en: string, ja: string]>([
+    ["0", { selected_option: null }, "Please fill this in.", "入力してください。"],
+    ["0", { selected_option: { value: "2" } }, "Please choose from the list.", "一覧から選択してください。"],
+    ["1", { selected_options: [{ value: "7" }] }, "Please choose from the list.", "一覧から選択してください。"],
+    ["2", { value: "two" }, "Please enter a number.", "数値を入力してください。"],
+    ["2", { value: "0.5" }, "This must be 1 or more.", "1以上の値を入力してください。"],
+    ["2", { value: "10" }, "This must be 9 or less.", "9以下の値を入力してください。"],
+    ["3", { selected_date: "2026-02-30" }, "Please choose a date.", "日付を選択してください。"],
+    [
+      "4",
+      { value: "x".repeat(21) },
+      "This is too long. Use at most 20 characters.",
+      "長すぎます。20文字以内で入力してください。",
+    ],
+  ])("says below input %s what is wrong with %j, and nothing reaches the queue", async (block, state, en, ja) => {
+    for (const [locale, text] of [
+      ["en", en],
+      ["ja", ja],
+    ] as const) {
+      const { answer, sent } = await handle(filledIn({ [block]: state }, locale));
+      expect([answer.status, answer.headers["content-type"]]).toEqual([200, "application/json; charset=utf-8"]);
+      expect(JSON.parse(answer.body)).toEqual({ response_action: "errors", errors: { [block]: text } });
+      expect(sent).toEqual([]);
+    }
+  });
+
+  it("says everything that is wrong at once, and logs none of it", async () => {
+    const { answer, lines } = await handle(filledIn({ 2: { value: "a secret" }, 4: { value: "secret".repeat(9) } }));
+    expect(Object.keys(JSON.parse(answer.body).errors)).toEqual(["2", "4"]);
+    expect(lines.join("")).not.toContain("secret");
+  });
+
+  it("that cannot be stored shows Slack's own error, and the modal stays open", async () => {
+    const { ingress } = setUp({ send: () => Promise.reject(new Error("away")) });
+    expect((await ingress(signed({ body: formOf({ payload: JSON.stringify(submission()) }) }))).status).toBe(503);
+  });
+
+  it("fits into the queue with the longest texts that there can be", async () => {
+    const { sent } = await handle(
+      submission(({ view }) => {
+        const input = { type: "plain_text_input", action_id: "input", max_length: 3000 };
+        view.blocks = Array.from({ length: 20 }, (_, index) => ({
+          type: "input",
+          block_id: `${index}`,
+          element: input,
+        }));
+        const values = view.blocks.map((_: unknown, index: number) => [
+          String(index),
+          { input: { type: "plain_text_input", value: "関".repeat(3000) } },
+        ]);
+        view.state.values = Object.fromEntries(values);
+      }),
+    );
+    expect(Object.keys(Object(sent[0]).values)).toHaveLength(20);
+    expect(Buffer.byteLength(JSON.stringify(sent[0]))).toBeLessThan(256 * 1024);
+  });
+
+  it.each<[what: string, payload: Json]>([
+    ["of another app's modal", submission(({ view }) => void Object.assign(view, { callback_id: "other" }))],
+    ["without metadata", submission(({ view }) => void Object.assign(view, { private_metadata: "" }))],
+    [
+      "with metadata that is not ours",
+      submission(({ view }) => void Object.assign(view, { private_metadata: '{"requestId":"1"}' })),
+    ],
+    ["without a view", submission((payload) => void Object.assign(payload, { view: null }))],
+    ["that was only closed", submission((payload) => void Object.assign(payload, { type: "view_closed" }))],
+    [
+      "about a message that cannot be",
+      askAbout(({ view }) => void Object.assign(view, { private_metadata: '{"channel":"c","ts":"1"}' })),
+    ],
+  ])("is dropped: %s", async (_what, payload) => {
+    const { answer, sent } = await handle(payload);
+    expect([answer, sent]).toEqual([emptyAnswer(200), []]);
+  });
+});
+
+describe("the message shortcut", () => {
+  it("reaches the queue with its trigger and the message's place", async () => {
+    const { answer, sent } = await handle(fixture("message-action"));
+    expect(answer).toEqual(emptyAnswer(200));
+    expect(sent).toEqual([
+      {
+        type: "shortcut_used",
+        requestId: expect.any(String),
+        team: "T0TEAM0001",
+        user: "U0USER0001",
+        userTeam: "T0TEAM0001",
+        channel: "C0CHAN0001",
+        ts: "1762740000.000100",
+        threadTs: "1762730000.000100",
+        actionTs: "1762750299.123456",
+        triggerId: "13345224609.738474920.8088930838d88f008e3",
+      },
+    ]);
+  });
+
+  it("of another name is dropped", async () => {
+    expect((await handle({ ...fixture("message-action"), callback_id: "other" })).sent).toEqual([]);
+  });
+
+  it("of an organization's installation names the organization", async () => {
+    const payload = {
+      ...fixture("message-action"),
+      is_enterprise_install: true,
+      enterprise: { id: "E0ORG" },
+      team: null,
+    };
+    expect((await handle(payload)).sent).toMatchObject([{ team: "T0TEAM0001", enterprise: "E0ORG" }]);
+  });
+
+  it("asks in the thread of the message, by the person, once its modal is submitted", async () => {
+    const { answer, sent } = await handle(askAbout());
+    expect(answer).toEqual(emptyAnswer(200));
+    expect(sent).toMatchObject([
+      {
+        type: "ask",
+        receivedAtMs: nowMs,
+        message: {
+          appId: "A0APP00001",
+          team: "T0TEAM0001",
+          channel: "C0CHAN0001",
+          user: "U0USER0001",
+          ts: "1762750299.123456",
+          threadTs: "1762730000.000100",
+          direct: false,
+          text: "",
+          external: "people",
+          about: { ts: "1762740000.000100", instruction: "Translate & send" },
+        },
+      },
+    ]);
+    expect(() => queueMessageSchema.parse(sent[0])).not.toThrow();
+    // A message that is in no thread begins one.
+    const alone = askAbout(({ view }) => {
+      const { threadTs: _none, ...metadata } = JSON.parse(view.private_metadata);
+      view.private_metadata = JSON.stringify(metadata);
+    });
+    expect((await handle(alone)).sent).toMatchObject([{ message: { threadTs: "1762740000.000100" } }]);
+  });
+
+  it("makes one task of one modal, however often it is submitted", async () => {
+    const ids = [(await handle(askAbout())).sent[0]?.requestId, (await handle(askAbout())).sent[0]?.requestId];
+    expect(ids[0]).toBe(ids[1]);
+    const other = await handle(askAbout(({ view }) => void Object.assign(view, { id: "V0VIEW0009" })));
+    expect(other.sent[0]?.requestId).not.toBe(ids[0]);
+  });
+});

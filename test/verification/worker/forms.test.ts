@@ -1,0 +1,192 @@
+/** A question with fields: the modal opens for whoever may answer, and what is submitted reaches the agent once, whatever happens. */
+import { describe, expect, it } from "@jest/globals";
+import type { QuestionField } from "../../../contracts/question-fields.ts";
+import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
+import type { ButtonClick, FormSubmitted } from "../../../lambdas/verification/task/messages.ts";
+import { askedAtMs, sampleAsk } from "../task/sample.ts";
+import { createWorld, type Fate } from "./world.ts";
+import { nthFate, troubles } from "./world-fates.ts";
+
+const ask = sampleAsk();
+const fields: QuestionField[] = [
+  {
+    id: "region",
+    label: "Region",
+    type: "choice",
+    required: true,
+    options: [
+      { id: "eu", label: "Europe" },
+      { id: "ap", label: "Asia" },
+    ],
+  },
+  { id: "copies", label: "Copies", type: "number", min: 1 },
+];
+type World = ReturnType<typeof createWorld>;
+
+function click(changes: Partial<ButtonClick> = {}, triggerId: string | undefined = "1.1.a"): ButtonClick {
+  return {
+    type: "button_click",
+    requestId: ask.requestId,
+    team: "T1",
+    channel: "C1",
+    user: "U1",
+    atMs: askedAtMs + 60_000,
+    button: { type: "open_form", question: 0, ...(triggerId !== undefined && { triggerId }) },
+    ...changes,
+  };
+}
+
+const submissions = ["00000000-0000-5000-8000-00000000000a", "00000000-0000-5000-8000-00000000000b"] as const;
+
+function submit(changes: Partial<FormSubmitted> = {}): FormSubmitted {
+  return {
+    type: "form_submitted",
+    requestId: ask.requestId,
+    team: "T1",
+    user: "U1",
+    atMs: askedAtMs + 65_000,
+    question: 0,
+    values: { 0: "1", 1: 2 },
+    submissionId: submissions[0],
+    ...changes,
+  };
+}
+
+async function askingWorld(options: Parameters<typeof createWorld>[0] = {}): Promise<World> {
+  const world = createWorld({ questions: [{ prompt: "Where?", fields }], ...options });
+  world.deliver(ask);
+  const record = () => world.records.get(ask.requestId);
+  await world.run({ until: () => record()?.question?.ts !== undefined && record()?.lease === undefined });
+  return world;
+}
+
+const refusals = (world: World) => world.ephemeralMessages.map(({ text }) => JSON.parse(text).type);
+
+describe("the button of a question with fields", () => {
+  it("opens the modal for whoever may answer, once for a click that comes twice", async () => {
+    const world = await askingWorld();
+    for (let time = 0; time < 2; time++) await world.clickButton(click()).run({ maxSteps: 1 });
+    expect(world.modals).toHaveLength(1);
+    const [{ view } = { view: undefined }] = world.modals;
+    expect(view?.blocks).toMatchObject([
+      { type: "section", text: { text: "Where?" } },
+      { type: "input", block_id: "0", optional: false, element: { type: "static_select" } },
+      { type: "input", block_id: "1", optional: true, element: { type: "number_input", min_value: "1" } },
+    ]);
+    expect(JSON.parse(view?.private_metadata ?? "")).toEqual({ requestId: ask.requestId, question: 0, locale: "en" });
+    expect(world.ephemeralMessages).toEqual([]);
+    expect(world.given).toEqual([]);
+  });
+
+  it.each<[string, ButtonClick, string]>([
+    ["for somebody else", click({ user: "U2" }), "not_yours"],
+    ["after three seconds", click({}, "late"), "form_too_late"],
+    ["without a trigger", { ...click(), button: { type: "open_form", question: 0 } }, "form_not_opened"],
+    ["of an earlier question", { ...click(), button: { type: "open_form", question: 7, triggerId: "1.1.a" } }, "past"],
+  ])("says so where it cannot open: %s", async (_what, clicked, refusal) => {
+    const world = await askingWorld();
+    await world.clickButton(clicked).run({ maxSteps: 1 });
+    expect([world.modals, refusals(world)]).toEqual([[], [refusal]]);
+  });
+
+  it("says who has answered where it is too late", async () => {
+    const world = await askingWorld({ pollsUntilDone: 2, gate: { mayAnswer: async () => true } });
+    await world.interact(submit()).run();
+    await world.clickButton(click({ user: "U2" })).run();
+    expect(world.ephemeralMessages).toMatchObject([{ user: "U2", text: expect.stringContaining('"by":"U1"') }]);
+    expect(world.modals).toEqual([]);
+  });
+});
+
+describe("a submitted form", () => {
+  it("gives the agent its values by the ids of the fields, and the question says what was answered", async () => {
+    const text = createTaskText({ locale: "en" });
+    const world = await askingWorld({ text: { question: text.question } });
+    await world.interact(submit()).run();
+    expect(world.given).toMatchObject([
+      { params: { task_id: "t-1", fields: { region: "ap", copies: 2 }, user_id: "U1", question_id: "q-0" } },
+    ]);
+    for (const absent of ["text", "option_id"]) expect(world.given[0]?.params).not.toHaveProperty(absent);
+    expect(world.questions()[0]).toMatch(/^Where\?\n\n✔ Answered — <@U1>.*\n> Region: Asia\n> Copies: 2$/);
+    expect(world.answers()).toEqual(["A checkpoint."]);
+    const stored = JSON.stringify(world.records.get(ask.requestId)?.question);
+    expect(stored).not.toMatch(/Asia|region|"ap"/);
+  });
+
+  it("that comes again is the same answer, and nobody is told anything", async () => {
+    const world = await askingWorld();
+    for (let time = 0; time < 3; time++) world.interact(submit({ atMs: askedAtMs + 65_000 + time }));
+    await world.run();
+    expect(world.given).toHaveLength(1);
+    expect(world.ephemeralMessages).toEqual([]);
+  });
+
+  it("is too late after another one, and its sender reads by whom it was answered", async () => {
+    const world = await askingWorld({ pollsUntilDone: 2, gate: { mayAnswer: async () => true } });
+    world.interact(submit());
+    await world.interact(submit({ user: "U2", values: { 0: "0" }, submissionId: submissions[1] })).run();
+    expect(world.given).toMatchObject([{ params: { fields: { region: "ap" }, user_id: "U1" } }]);
+    expect(world.ephemeralMessages).toMatchObject([{ user: "U2", text: expect.stringContaining('"answered"') }]);
+  });
+
+  it("of somebody who may not answer, and one that does not fit, change nothing", async () => {
+    const world = await askingWorld();
+    await world.interact(submit({ user: "U2" })).run({ maxSteps: 1 });
+    await world.interact(submit({ values: { 0: "7" } })).run({ maxSteps: 1 });
+    await world.interact(submit({ question: 1 })).run({ maxSteps: 1 });
+    expect(refusals(world)).toEqual(["not_yours", "form_not_opened", "past"]);
+    expect(world.given).toEqual([]);
+    expect(world.records.get(ask.requestId)).toMatchObject({ state: "asking" });
+  });
+
+  it("that meets a worker at work on the task waits for it", async () => {
+    const world = await askingWorld();
+    const record = world.records.get(ask.requestId);
+    if (record === undefined) throw new Error("There is no record.");
+    world.records.set(ask.requestId, { ...record, lease: { owner: "another", untilMs: world.now() + 20_000 } });
+    await world.interact(submit()).run();
+    expect(world.given).toMatchObject([{ params: { fields: { region: "ap", copies: 2 } } }]);
+    expect(world.ephemeralMessages).toEqual([]);
+  });
+
+  it("can be replaced by a reply in the thread", async () => {
+    const world = await askingWorld();
+    const reply = sampleAsk({
+      ts: `${askedAtMs / 1000 + 100}.5`,
+      threadTs: ask.message.ts,
+      text: "Asia",
+      unaddressed: true,
+    });
+    await world.deliver({ ...reply, requestId: submissions[1] }).run();
+    expect(world.given).toMatchObject([{ params: { text: "Asia" } }]);
+    expect(world.given[0]?.params).not.toHaveProperty("fields");
+  });
+
+  it("reaches the agent exactly once, whatever becomes of any operation", async () => {
+    for (const fate of troubles) {
+      for (let nth = 0; ; nth++) {
+        let isOver = false;
+        let isArmed = false;
+        const planned = nthFate(nth, fate);
+        const world = await askingWorld({
+          fate: (operation): Fate => {
+            if (!isArmed) return "ok";
+            const drawn = planned(operation);
+            isOver ||= drawn !== "ok";
+            return drawn;
+          },
+        });
+        isArmed = true;
+        world.interact(submit());
+        await world.interact(submit()).run();
+        expect({ fate, nth, given: world.given.map(({ params }) => params.fields) }).toEqual({
+          fate,
+          nth,
+          given: [{ region: "ap", copies: 2 }],
+        });
+        expect(world.answers()).toEqual(["A checkpoint."]);
+        if (!isOver) break;
+      }
+    }
+  });
+});

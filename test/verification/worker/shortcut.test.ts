@@ -1,0 +1,148 @@
+/** The message shortcut: its modal, and the task that comes of it. */
+import { describe, expect, it } from "@jest/globals";
+import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
+import type { ShortcutUsed, UserMessage } from "../../../lambdas/verification/task/messages.ts";
+import { askedAtMs, numberedAsk } from "../task/sample.ts";
+import { createWorld } from "./world.ts";
+import { failing } from "./world-fates.ts";
+
+const aboutTs = `${askedAtMs / 1000 - 5000}.000100`;
+const actionTs = `${askedAtMs / 1000}.000200`;
+const requestId = numberedAsk(1).requestId;
+
+function used(changes: Partial<ShortcutUsed> = {}): ShortcutUsed {
+  const where = { team: "T1", channel: "C1", ts: aboutTs, actionTs };
+  return { type: "shortcut_used", requestId, ...where, user: "U1", userTeam: "T1", triggerId: "1.1.a", ...changes };
+}
+
+/** What the ingress makes of the submitted modal. */
+function submitted(n: number, instruction = "", message: Partial<UserMessage> = {}) {
+  return numberedAsk(n, { ts: actionTs, threadTs: aboutTs, text: "", about: { ts: aboutTs, instruction }, ...message });
+}
+
+const inSlack = [{ ts: aboutTs, text: "The gate is closed.\nFrom sunset on." }];
+
+async function modalOf(shortcut: ShortcutUsed) {
+  const world = createWorld();
+  await world.interact(shortcut).run();
+  const [{ view } = { view: undefined }] = world.modals;
+  return { view, metadata: view?.private_metadata && JSON.parse(view.private_metadata), world };
+}
+
+describe("the modal of the shortcut", () => {
+  it("knows the message, its thread and when it was chosen", async () => {
+    const { metadata } = await modalOf(used({ threadTs: "1.1" }));
+    expect(metadata).toEqual({ channel: "C1", ts: aboutTs, threadTs: "1.1", actionTs, locale: "en" });
+  });
+
+  it.each([
+    ["T1", "channels"],
+    ["T2", "people"],
+  ])("says whose person it is where the channel is shared: %s", async (userTeam, external) => {
+    const { metadata } = await modalOf(used({ channel: "CSHARED", userTeam }));
+    expect(metadata).toMatchObject({ external });
+  });
+
+  it("has no input where the bot is not in the channel", async () => {
+    const { view } = await modalOf(used({ channel: "CWITHOUT" }));
+    expect(view).not.toHaveProperty("submit");
+    expect(JSON.stringify(view?.blocks)).toContain("I'm not in this conversation");
+  });
+
+  it("does not open where Slack does not say what the channel is, and the person reads so", async () => {
+    for (const [kind, slackError, opened] of [
+      ["unavailable", "service_unavailable", 0],
+      ["gone", "missing_scope", 1],
+      ["gone", "channel_not_found", 1],
+    ] as const) {
+      const error = new SlackError(kind, { slackError });
+      const world = createWorld({ fate: failing(error, ({ name }) => name === "channelInfo") });
+      await world.interact(used()).run();
+      expect(world.modals.filter(({ view }) => view.submit !== undefined)).toEqual([]);
+      expect([slackError, world.modals.length]).toEqual([slackError, opened]);
+      expect(world.ephemeralMessages).toHaveLength(1 - opened);
+    }
+  });
+
+  it("that came too late is told to the person alone, and one that is open already is not", async () => {
+    const { world } = await modalOf(used({ triggerId: "late" }));
+    expect(world.ephemeralMessages).toMatchObject([{ user: "U1", text: '{"type":"shortcut_not_opened"}' }]);
+    const again = createWorld();
+    for (let time = 0; time < 2; time++) await again.interact(used()).run();
+    expect([again.modals.length, again.ephemeralMessages]).toEqual([1, []]);
+  });
+});
+
+describe("a message that a person asks about", () => {
+  it.each([
+    ["", "The gate is closed.\nFrom sunset on."],
+    [" Translate ", "Translate\n\n> The gate is closed.\n> From sunset on."],
+    // It was chosen from a menu, so it is no word to cancel.
+    ["cancel", "cancel\n\n> The gate is closed.\n> From sunset on."],
+  ])("goes to the agent with the instruction %j, and is answered in its thread", async (instruction, text) => {
+    const world = createWorld({ inSlack });
+    await world.deliver(submitted(1, instruction)).run();
+    expect(world.sent).toMatchObject([{ text, thread_ts: aboutTs, user_id: "U1" }]);
+    // It is the request itself, and not what was said before.
+    expect(world.sent[0]).not.toHaveProperty("history");
+    expect(world.posts).toMatchObject([{ threadTs: aboutTs, text: "A checkpoint." }]);
+    expect([...world.marks]).toEqual([`${aboutTs} check`]);
+    expect(JSON.stringify(world.records.get(requestId))).not.toMatch(/gate is closed|Translate/);
+  });
+
+  it("may be old: the age counts from the moment at which it was chosen", async () => {
+    const ts = `${askedAtMs / 1000 - 30 * 24 * 3600}.000100`;
+    const world = createWorld({ inSlack: [{ ts, text: "Long ago" }] });
+    await world.deliver(submitted(1, "", { threadTs: ts, about: { ts, instruction: "" } })).run();
+    expect(world.sent).toMatchObject([{ text: "Long ago" }]);
+  });
+
+  it("that is gone is told to the person alone", async () => {
+    const world = createWorld();
+    await world.deliver(submitted(1, "Translate")).run();
+    expect(world.posts).toEqual([]);
+    expect(world.ephemeralMessages).toMatchObject([{ user: "U1", text: expect.stringContaining("unreadable") }]);
+  });
+
+  it("is never the reply to a question of its thread", async () => {
+    const world = createWorld({ inSlack, questions: [{ prompt: "Shall I?" }], questionMs: 60_000 });
+    await world.deliver(submitted(1)).run({ until: () => world.questions().length > 0 });
+    await world
+      .deliver(submitted(2, "Another thing", { ts: `${askedAtMs / 1000 + 20}.5` }))
+      .run({ until: () => world.records.size > 1 });
+    expect(world.given).toEqual([]);
+    expect(world.records.get(numberedAsk(2).requestId)?.state).not.toBe("done");
+  });
+
+  it.each([
+    ["edited", "The gate is open.", "The gate is open."],
+    ["deleted", undefined, undefined],
+  ])("and was %s while its task waited counts as it is then", async (_what, newest, sent) => {
+    const said = [...inSlack];
+    const world = createWorld({ inSlack: said, pollsUntilDone: 2 });
+    world.deliver(submitted(1));
+    const second = () => world.records.get(numberedAsk(2).requestId);
+    await world
+      .deliver(submitted(2, "", { ts: `${askedAtMs / 1000 + 1}.5` }))
+      .run({ until: () => second()?.state === "queued" });
+    if (newest === undefined) said.length = 0;
+    else said[0] = { ts: aboutTs, text: newest };
+    await world.run();
+    expect(world.sent.map(({ text }) => text)).toEqual([inSlack[0]?.text, ...(sent === undefined ? [] : [sent])]);
+    if (newest === undefined) expect(second()?.outcome).toMatchObject({ type: "failed", reason: "canceled" });
+  });
+
+  it("is read again for an operator's retry, unless its instruction is erased", async () => {
+    for (const [instruction, count] of [
+      ["", 2],
+      ["Translate", 1],
+    ] as const) {
+      const world = createWorld({ inSlack });
+      await world.deliver(submitted(1, instruction)).run();
+      const { message } = world.records.get(requestId) ?? {};
+      if (message === undefined) throw new Error("There is no record.");
+      await world.deliver({ ...submitted(2), message, retryOf: requestId }).run();
+      expect([instruction, world.sent.length]).toEqual([instruction, count]);
+    }
+  });
+});
