@@ -74,12 +74,14 @@ export function createVerificationWorker(options: {
   newSecret?: (() => string) | undefined;
   now?: (() => number) | undefined;
   random?: (() => number) | undefined;
+  /** Aborts when the process stops. Polls that wait for news then end. */
+  stopping?: AbortSignal | undefined;
   policy?: Policy | undefined;
   gate?: Gate | undefined;
   text?: TaskText | undefined;
 }): Worker {
   const { config, engine, slack, files, destinations, extraRules = [], log, telemetry = noTelemetry } = options;
-  const { observe, newId = randomUUID, newSecret, now = Date.now, random = Math.random } = options;
+  const { observe, newId = randomUUID, newSecret, now = Date.now, random = Math.random, stopping } = options;
   const { store, queue, queueSystem, ruleStore, usageStore, refusalStore } = engine;
   const { reactions, status, assistant, streaming } = config.slack;
   const contact = chooseContact(config.slack);
@@ -96,7 +98,7 @@ export function createVerificationWorker(options: {
   const notify = createNotify({ gate });
   const shared = { gate, notify, slack, text, indicators, threads, taskOf, newId, now };
   const questions = createQuestions({ ...shared, store, queue });
-  const runAct = createRunAct({ ...shared, files, usageHistory, questions, streaming, destinations });
+  const runAct = createRunAct({ ...shared, files, usageHistory, questions, streaming, destinations, stopping });
   return createWorker({
     store,
     queue,
