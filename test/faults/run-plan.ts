@@ -68,6 +68,7 @@ export async function runPlan({
     leaks: createLeaks(),
     historyIds: [],
     doubled: [],
+    streamedAtMs: [],
     agentRuns: [],
     said: [],
     ephemeralMessages: [],
