@@ -24,13 +24,20 @@ export function withDefaults<T extends Partial<Defaults>>(options: T): Defaults 
   return { ...defaults, ...tools, ...options };
 }
 
+/**
+ * On one machine and in a container, progress is stored and told soon, so that an answer can be read as it is written. On AWS each write
+ * and each call is paid for.
+ */
+const promptTimes = { progressMs: 250, writingBudgetMs: 300, pollAfterMs: 500 };
+
 /** Absent on one machine and in a container. AgentCore ends a process `maxLifetimeMs` after its start. */
 type Platform = { kind: "lambda" } | { kind: "agentcore"; maxLifetimeMs: number };
 
 export function createHostSettings({ execution, platform }: { execution: Config["execution"]; platform?: Platform }) {
   const { dialects, limits } = execution;
   const maxTaskMs = resolveMaxTaskMs({ config: { execution }, ...(platform && { kind: platform.kind }) });
-  const settings = { ...workerSettings({ execution }), dialects, limits, maxTaskMs };
+  const times = platform === undefined ? promptTimes : {};
+  const settings = { ...workerSettings({ execution }), ...times, dialects, limits, maxTaskMs };
   if (platform?.kind !== "agentcore") return settings;
   // AgentCore forwards only calls to its own path.
   return { ...settings, dialects: {}, maxTaskMs: Math.min(maxTaskMs, longestTaskMs(platform.maxLifetimeMs)) };

@@ -2,7 +2,7 @@
 import { agentCardPath } from "../../contracts/a2a/card.ts";
 import type { AwsCredentialsProvider } from "../shared/aws/credentials.ts";
 import type { AuthorizerConfig } from "../shared/config/authorizer-schema.ts";
-import { callTimes } from "../shared/config/call-time.ts";
+import { callTimes, resolveLongPollMs } from "../shared/config/call-time.ts";
 import type { Destination } from "../shared/config/destination-schema.ts";
 import type { Config } from "../shared/config/schema.ts";
 import type { SecretReference } from "../shared/config/values.ts";
@@ -81,7 +81,7 @@ export function createDestinations(
         ...(telemetry && { telemetry }),
       });
       const botToken = forwardBotToken ? botTokenOf : undefined;
-      const { longPollMs } = destination;
+      const longPollMs = resolveLongPollMs(destination, config);
       return [[name, { client, ...times, maxSends, longPollMs, botToken }] as const];
     }),
   );

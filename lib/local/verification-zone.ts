@@ -77,8 +77,10 @@ export async function startVerificationZone(options: VerificationOptions): Promi
   const { tokens } = installation;
   const slack = createSlackApi({ tokens, apiUrl, log, telemetry });
   const stores = openWorkerStores((parse) => engine.taskStore({ parse }));
+  const stop = new AbortController();
   const worker = createVerificationWorker({
     config,
+    stopping: stop.signal,
     engine: { ...stores, queue, queueSystem: "sqlite" },
     slack,
     files: createFiles({
@@ -97,7 +99,6 @@ export async function startVerificationZone(options: VerificationOptions): Promi
     log,
     telemetry,
   });
-  const stop = new AbortController();
   const handleTimeoutMs = visibilityTimeoutMs + longestExtraMs(config);
   const loop = { visibilityTimeoutMs, handleTimeoutMs, signal: stop.signal, graceMs: closeGraceMs, log };
   const complete = async ({ body, receiveCount }: ReceivedMessage, signal: AbortSignal) => {

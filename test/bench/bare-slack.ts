@@ -14,19 +14,29 @@ export type BareSlack = {
 
 type Waiting = { words: string; placeholderAtMs: number; timer: NodeJS.Timeout; resolve: (seen: SeenTask) => void };
 
-const timeoutMs = 20_000;
+const timeoutMs = 90_000;
 
-export async function startBareSlack({ team, botUser }: { team: string; botUser: string }): Promise<BareSlack> {
+/** A call that came in. `threadTs` is known of calls that change a thread. */
+export type SeenCall = { method: string; args: URLSearchParams; threadTs: string };
+
+export async function startBareSlack(options: {
+  team: string;
+  botUser: string;
+  onCall?: (call: SeenCall) => void;
+}): Promise<BareSlack> {
+  const { team, botUser, onCall } = options;
   const waiting = new Map<string, Waiting>();
   const common = { ok: true, messages: [], user_id: botUser, bot_id: "B1", team_id: team, channel: "C1" };
   let posts = 0;
 
   /** A post's timestamp is its thread's, with a number behind it, so that an edit shows its thread. */
   function answer(method: string, body: string): object {
-    if (method !== "chat.postMessage" && method !== "chat.update") return common;
+    if (!method.startsWith("chat.")) return common;
     const args = new URLSearchParams(body);
     const ts = args.get("ts") ?? `${args.get("thread_ts")}${String(++posts).padStart(9, "0")}`;
-    note(ts.slice(0, -9), args.get("text") ?? "");
+    const threadTs = ts.slice(0, -9);
+    onCall?.({ method, args, threadTs });
+    note(threadTs, `${args.get("text")} ${args.get("blocks")}`);
     return { ...common, ts };
   }
 

@@ -23,6 +23,7 @@ export const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   ingress: async () => (await import("./ingress.ts")).benchIngress,
   engine: async () => (await import("./engine.ts")).benchEngine,
   task: async () => (await import("./task.ts")).benchTask,
+  streaming: async () => (await import("./streaming.ts")).benchStreaming,
   cold: async () => (await import("./cold.ts")).benchCold,
 };
 

@@ -15,11 +15,11 @@ const pageFile = join(import.meta.dirname, "../../docs/bench.md");
 const usage = `Usage: npm run bench -- [--write] [--beside DIR] [--only NAME]... [--quick]
 
 Measures the parts of Sekisho, each beside a baseline in the same run, and prints tables. Nothing is asserted.
-All of it takes three to six minutes. Leave the machine alone meanwhile.
+All of it takes six to twelve minutes. Leave the machine alone meanwhile.
 
   --write        also writes the tables into docs/bench.md, and leaves its prose alone
-  --beside DIR   another checkout of this project, with its packages installed: measures whole tasks and cold starts
-                 of both in turns
+  --beside DIR   another checkout of this project, with its packages installed: measures whole tasks, answers that
+                 are written, and cold starts of both in turns
   --only NAME    only this one (may be repeated): ${names.join(", ")}
   --quick        a sixth of the rounds, to see that it works: the figures say little
   --help         this text

@@ -2,8 +2,7 @@
  * Bench of a whole task: both zones as processes of the commands that people start, a signed event, a Slack that answers at once, and the
  * echo agent. Beside it, on request, the zones of another checkout.
  */
-import { type ChildProcess, execFileSync, fork } from "node:child_process";
-import { once } from "node:events";
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,6 +14,7 @@ import { signedHeaders } from "../../lib/local/signed-events.ts";
 import { type BareSlack, startBareSlack } from "./bare-slack.ts";
 import { type BenchRun, rank, takeTurns } from "./bench.ts";
 import { type BenchRow, type BenchTable, type Goal, ratioTable } from "./table.ts";
+import { startZone, type Zone } from "./zone.ts";
 
 const rounds = 20;
 const warmUps = 2;
@@ -128,8 +128,8 @@ async function openSide({ root, folder }: { root: string; folder: string }): Pro
     for (const zone of zones.reverse()) await zone.stop();
     slack.close();
   };
-  const start = async (zone: ZoneName, env: Record<string, string>) => {
-    const started = await startZone({ root, zone, folder, env });
+  const start = async (zone: "verification" | "execution", env: Record<string, string>) => {
+    const started = await startZone({ root, args: [zone, "--port", "0"], folder, env });
     zones.push(started);
     return started;
   };
@@ -192,60 +192,4 @@ function createAsk({ slack, events }: { slack: BareSlack; events: Pool }): Side[
     const { placeholderAtMs, answerAtMs } = await seen;
     return { placeholderMs: placeholderAtMs - startMs, answerMs: answerAtMs - startMs };
   };
-}
-
-type ZoneName = "verification" | "execution";
-
-type Zone = {
-  url: string;
-  /** How much it has used so far. */
-  processorMs(): Promise<number>;
-  stop(): Promise<void>;
-};
-
-/** `sekisho verification` or `sekisho execution` of that checkout, as quiet as `sekisho start`. */
-async function startZone(request: {
-  root: string;
-  zone: ZoneName;
-  folder: string;
-  env: Record<string, string>;
-}): Promise<Zone> {
-  const { root, zone, folder, env } = request;
-  const child = fork(join(root, "bin/sekisho.mjs"), [zone, "--port", "0"], {
-    cwd: folder,
-    env: { PATH: process.env.PATH, SEKISHO_LOG_LEVEL: "warn", ...env },
-    execArgv: ["--import", join(import.meta.dirname, "children/processor-time.ts")],
-    stdio: ["ignore", "pipe", "inherit", "ipc"],
-    // Ctrl-C must not reach it, because it is stopped here in its turn.
-    detached: true,
-  });
-  const died = Promise.withResolvers<never>();
-  died.promise.catch(() => {});
-  child.once("exit", () => died.reject(new Error(`The ${zone} zone has ended.`)));
-  return {
-    url: await Promise.race([readUrl(child), died.promise]),
-    async processorMs() {
-      const answer = once(child, "message");
-      child.send("processor time");
-      const [microseconds] = await Promise.race([answer, died.promise]);
-      return Number(microseconds) / 1000;
-    },
-    async stop() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const exited = once(child, "exit");
-      child.kill("SIGKILL");
-      await exited;
-    },
-  };
-}
-
-async function readUrl({ stdout }: ChildProcess): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<string>();
-  let printed = "";
-  stdout?.on("data", (data) => {
-    printed += data;
-    const [, url] = /zone: (http:\S+)/.exec(printed) ?? [];
-    if (url !== undefined) resolve(url);
-  });
-  return promise;
 }

@@ -3,6 +3,7 @@ import type { Agent } from "../../lambdas/execution/agents/agent.ts";
 import { createBearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { handleExecutionBatches } from "../../lambdas/execution/handlers/worker-handler.ts";
 import { createHost, type Host } from "../../lambdas/execution/host.ts";
+import { createHostSettings, withDefaults } from "../../lambdas/execution/host-settings.ts";
 import { createExecutionWorker } from "../../lambdas/execution/runs/execution-worker.ts";
 import { type ExecutionTask, parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { resolveMaxTaskMs } from "../../lambdas/shared/config/stage-config.ts";
@@ -34,7 +35,7 @@ export function createExecution({
   completions: SimQueue;
   skewMs: number;
 }): Execution {
-  const { execution } = configOf(world.story);
+  const { execution } = configOf(world.story, world.engine);
   const onWritten = ({ id, correlationId }: ExecutionTask) => world.names.add(id, world.names.of(correlationId));
   const { store, records } = createSimStore({ world, party: "tasks", parse: parseExecutionTask, onWritten });
   // A read finds out that a task was never started: of ids that were received too often nobody hears.
@@ -45,7 +46,8 @@ export function createExecution({
   const { leaseMs, lostAfterMs, syncBudgetMs } = execution;
   const agent: Agent = createAgent({ world });
   const pushed = world.story.isPushed ? { completions: completions.sender } : {};
-  const common = { store, leaseMs, lostAfterMs, syncBudgetMs, log, newId };
+  const { progressMs, writingBudgetMs } = withDefaults(engine.isOneProcess ? createHostSettings({ execution }) : {});
+  const common = { store, leaseMs, lostAfterMs, syncBudgetMs, progressMs, writingBudgetMs, log, newId };
   const ofHost = {
     ...common,
     authenticator: createBearerAuthenticator({ readTokens: async () => [secrets.bearer] }),

@@ -86,6 +86,35 @@ const invariants: readonly Invariant[] = [
     },
   },
   {
+    sentence:
+      "On one machine an answer can be read as it is written: first words within a second, no pause above 1.5 s.",
+    find({ world }) {
+      const { agentRuns, streamedAtMs } = world;
+      if (!world.engine.isOneProcess || !isPeace(world)) return undefined;
+      return firstOf(agentRuns, ({ wroteFromMs, wroteUntilMs = 0 }) => {
+        if (wroteFromMs === undefined) return undefined;
+        const [firstMs = Number.POSITIVE_INFINITY] = streamedAtMs;
+        const times = [...streamedAtMs, wroteUntilMs];
+        const pauses = times.slice(1).map((atMs, index) => atMs - (times[index] ?? 0));
+        const isRead = firstMs - wroteFromMs <= 1000 && Math.max(...pauses) <= 1500;
+        return isRead ? undefined : `first words after ${firstMs - wroteFromMs} ms, pauses of ${pauses.join(", ")} ms`;
+      });
+    },
+  },
+  {
+    sentence: "A wish to cancel does not wait for a poll that is held.",
+    find({ world, fates }) {
+      if (!world.engine.isOneProcess || !isPeace(world)) return undefined;
+      const wish = fates.find(({ asked }) => asked.text === "cancel")?.asked;
+      return firstOf(fates, ({ asked, record, zoneAheadMs }) => {
+        const atMs = record?.history.find(({ event }) => event === "canceled")?.atMs;
+        if (wish === undefined || atMs === undefined) return undefined;
+        const lateMs = atMs - zoneAheadMs - wish.writtenAtMs;
+        return lateMs <= 1000 ? undefined : `${asked.requestId} was canceled after ${lateMs} ms`;
+      });
+    },
+  },
+  {
     sentence: "No placeholder is left over.",
     find: ({ posts, isExempt }) =>
       isExempt
@@ -175,13 +204,8 @@ const invariants: readonly Invariant[] = [
   },
   {
     sentence: "An edited message is answered by the text that its record took, and in peace that is the new one.",
-    find: ({ fates, isExempt, world: { steps, outages, isRestless } }) =>
-      isExempt
-        ? undefined
-        : firstOf(fates, (fate) => {
-            const isPeace = !isRestless && outages.length === 0 && steps.every(({ fate: met }) => met === undefined);
-            return answeredByOtherText({ fate, isPeace });
-          }),
+    find: ({ fates, isExempt, world }) =>
+      isExempt ? undefined : firstOf(fates, (fate) => answeredByOtherText({ fate, isPeace: isPeace(world) })),
   },
   {
     sentence: "Each task that is over is in the usage history once, and nothing else is.",
@@ -327,6 +351,11 @@ function agentsTogether({ fates, agentRuns }: Seen): string | undefined {
     if (other !== undefined) return `${one.requestId} and ${other.requestId}`;
   }
   return undefined;
+}
+
+/** Nothing goes wrong, and every latency is the usual one. */
+function isPeace({ isRestless, steps, outages }: World): boolean {
+  return !isRestless && outages.length === 0 && steps.every(({ fate }) => fate === undefined);
 }
 
 /** It hears of it at the next renewal of its lease; one that is at its end then is fine as well. */

@@ -69,6 +69,7 @@ export async function runPlan({
     leaks: createLeaks(),
     historyIds: [],
     doubled: [],
+    streamedAtMs: [],
     agentRuns: [],
     said: [],
     ephemeralMessages: [],

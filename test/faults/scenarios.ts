@@ -238,8 +238,8 @@ export const scenarios: readonly Scenario[] = [
     story: "raced",
     engine: "sqlite",
     faults: [
-      { point: "tasks.get", about: "task #1 working with lease", nth: 3, kind: "dies_before" },
-      { point: "store.get", about: "task #1 waiting", nth: 6, kind: "dies_before" },
+      { point: "tasks.get", about: "task #1 working with lease", nth: 2, kind: "dies_before" },
+      { point: "store.get", about: "task #1 waiting", nth: 5, kind: "dies_before" },
       { point: "store.replace", about: "task #2 done", kind: "dies_after" },
     ],
     outages: [{ parties: ["verification"], fromSeconds: 21, seconds: 29_625, manner: "refused" }],

@@ -26,11 +26,15 @@ export const workspace = {
 /** The window of a quota; only an outage is as long. */
 export const quotaMs = 24 * 3600_000;
 
-const parsed = new Map<Story, Config>();
+const parsed = { atOnce: new Map<Story, Config>(), held: new Map<Story, Config>() };
 
-/** The product's own defaults, but for what the story is about; and tasks may take longer than any outage. */
-export function configOf(story: Story): Config {
-  const known = parsed.get(story);
+/**
+ * The product's own defaults, but for what the story is about; and tasks may take longer than any outage. As in a stage, functions do not
+ * hold polls.
+ */
+export function configOf(story: Story, { isOneProcess }: { isOneProcess: boolean }): Config {
+  const configs = isOneProcess ? parsed.held : parsed.atOnce;
+  const known = configs.get(story);
   if (known !== undefined) return known;
   const questions = { expireAfterMs: story.questionMs };
   const deadlineMs = 8 * 3600_000;
@@ -40,6 +44,7 @@ export function configOf(story: Story): Config {
     forwardBotToken: true,
     idempotent: !story.isForeign,
     questions,
+    ...(isOneProcess ? {} : { longPollMs: 0 }),
   };
   const config = parseConfig({
     json: {
@@ -52,6 +57,6 @@ export function configOf(story: Story): Config {
       limits: story.quota === undefined ? {} : { perUser: { tasks: story.quota, perSeconds: quotaMs / 1000 } },
     },
   });
-  parsed.set(story, config);
+  configs.set(story, config);
   return config;
 }

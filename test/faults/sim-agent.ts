@@ -45,10 +45,21 @@ export function createAgent({ world }: { world: World }): Agent {
       yield { type: "progress", percent: (100 * telling) / tellings, partial: `So far: ${"more ".repeat(telling)}` };
     }
     await wait(kind.tells ? agentMs / tellings : agentMs, undefined, { signal });
+    if (kind.writesMs !== undefined) yield* write({ run, untilMs: worldMs() + kind.writesMs, signal });
     if (kind.makesFiles) yield { type: "artifact", artifact: { name: "list.csv", mimetype: "text/csv", text: "a,b" } };
     await operate({ ...at, point: "agent.end", effect: () => over("ended") });
     yield { type: "answer", text: agentsAnswer(task) };
   };
+}
+
+/** A token every 50 ms. */
+async function* write({ run, untilMs, signal }: { run: AgentRun; untilMs: number; signal: AbortSignal }) {
+  run.wroteFromMs = worldMs();
+  for (let partial = "word "; worldMs() < untilMs; partial += "word ") {
+    run.wroteUntilMs = worldMs();
+    yield { type: "progress", partial } as const;
+    await wait(50, undefined, { signal });
+  }
 }
 
 type Heard = Pick<AgentTask["answers"][number], "text" | "option_id" | "fields">;

@@ -36,6 +36,7 @@ export function createSimSlackExtras({
         signal,
         effect() {
           requirePiece(markdown);
+          world.streamedAtMs.push(worldMs());
           return { ts: add({ channel, threadTs, key: undefined, text: markdown, streams: true }).ts };
         },
       }),
@@ -47,6 +48,7 @@ export function createSimSlackExtras({
         effect() {
           requirePiece(markdown);
           open(ts).text += markdown;
+          world.streamedAtMs.push(worldMs());
         },
       }),
     stopStream: ({ ts, requestId, signal }) =>

@@ -53,8 +53,11 @@ export type Story = {
   shortcuts?: readonly ChosenShortcut[];
   /** The time until a question expires. */
   questionMs: number;
-  /** The agent's behaviour beside answering. `says`: its host answers with that text of `hostileAnswers` instead. */
-  agent: { asks?: boolean | "fields"; tells?: boolean; makesFiles?: boolean; says?: string };
+  /**
+   * The agent's behaviour beside answering. `writesMs`: it writes its answer for so long, after its work. `says`: its host answers with
+   * that text of `hostileAnswers` instead.
+   */
+  agent: { asks?: boolean | "fields"; tells?: boolean; writesMs?: number; makesFiles?: boolean; says?: string };
 };
 
 /** Answers of a host of another party, each of which must end in one visible answer: the text, and an artifact as JSON. */
@@ -122,7 +125,15 @@ export const stories: readonly Story[] = [
   /** Two minutes and many polls. */
   { ...accepted, name: "long", agentMs: 120_000, pollAfterMs: 1000 },
   { ...accepted, name: "pushed", agentMs: 120_000, isPushed: true },
-  { ...accepted, name: "canceled", agentMs: 120_000, isPushed: true, messages: canceledAt(40_000) },
+  /** On one machine the wish comes while the host holds a poll. */
+  {
+    ...accepted,
+    name: "canceled",
+    agentMs: 120_000,
+    pollAfterMs: 5000,
+    isPushed: true,
+    messages: canceledAt(40_000),
+  },
   /** The asker cancels on the App Home. The agent works for so long that a repeated press is still in time. */
   { ...accepted, name: "home", agentMs: 600_000, cancelsAtHomeAfterMs: 40_000 },
   /** The wish to cancel comes at the moment when the agent ends. */
@@ -147,7 +158,7 @@ export const stories: readonly Story[] = [
       pollAfterMs: 5000,
       messages: [
         ...sync.messages,
-        { afterMs: 4000, text: "And who kept it?", inThreadOf: 0, change: { afterMs: 15_900, ...change } },
+        { afterMs: 4000, text: "And who kept it?", inThreadOf: 0, change: { afterMs: 15_690, ...change } },
       ],
     }),
   ),
@@ -185,6 +196,9 @@ export const stories: readonly Story[] = [
   { ...sync, name: "unanswered", agent: { asks: true }, questionMs: 90_000 },
   /** It tells how far it is, and what it has written so far; both are pushed, too. */
   { ...accepted, name: "told", agentMs: 20_000, pollAfterMs: 2000, isPushed: true, agent: { tells: true } },
+  /** It writes its answer, a token every 50 ms: at once, and after it has thought for longer than the host waits. */
+  { ...sync, name: "written", agentMs: 100, syncBudgetMs: 2000, pollAfterMs: 500, agent: { writesMs: 2600 } },
+  { ...sync, name: "thought", agentMs: 19_500, syncBudgetMs: 2000, pollAfterMs: 500, agent: { writesMs: 1500 } },
   /** Files come with the message, and with the answer. */
   {
     ...sync,

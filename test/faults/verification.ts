@@ -61,7 +61,7 @@ export function createVerification({
   completions: SimQueue;
   skewMs: number;
 }): Verification {
-  const config = configOf(world.story);
+  const config = configOf(world.story, world.engine);
   const { maxReceiveCount } = config.limits;
   const { newId } = world;
   const { store, records } = createSimStore({

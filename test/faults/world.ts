@@ -39,6 +39,9 @@ export type AgentRun = {
   fromMs: number;
   untilMs: number;
   end: "working" | "ended" | "stopped" | "died";
+  /** When it wrote the first and the last token of an answer that can be read as it is written. */
+  wroteFromMs?: number;
+  wroteUntilMs?: number;
 };
 
 /** The fate of an operation. `holdBack` gets the effect of a slow one, and applies it later. */
@@ -67,6 +70,8 @@ export type World = {
   historyIds: string[];
   /** Parts of an answer that were posted although they stood in the thread. */
   doubled: string[];
+  /** When a stream began or grew in Slack. */
+  streamedAtMs: number[];
   agentRuns: AgentRun[];
   /** The messages of people, as Slack returns them in the thread. */
   said: (PostedMessage & { channel: string; threadTs: string | undefined })[];

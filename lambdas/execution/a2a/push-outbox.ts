@@ -121,7 +121,7 @@ export function createPushOutbox(options: {
 
 /** The store with its deadline, and the function that changes a task and then sends its pushes, for a host or a worker. */
 export function openTaskChanges(
-  settings: Pick<RunTimes, "syncBudgetMs" | "lostAfterMs" | "storeTimeoutMs"> & {
+  settings: Pick<RunTimes, "syncBudgetMs" | "writingBudgetMs" | "lostAfterMs" | "storeTimeoutMs"> & {
     store: ExecutionStore;
     completions?: TaskQueue | undefined;
     notifications?: TaskQueue | undefined;

@@ -2,9 +2,10 @@
 import { maxPartialTextLength } from "../../../contracts/limits.ts";
 import type { TaskUpdate } from "./agent.ts";
 
-const intervalMs = 1000;
+/** The host stores what is reported as often as its platform allows. */
+const intervalMs = 250;
 
-/** Reports the text at most once a second, and only up to the length that is shown to people. */
+/** Reports the text at most four times a second, and only up to the length that is shown to people. */
 export function createPartialReporter({ now }: { now: () => number }): (text: string) => TaskUpdate[] {
   let reported = "";
   let reportedAtMs = now();

@@ -89,15 +89,41 @@ export function isMethodName(name: string): name is MethodName {
   return Object.hasOwn(contract, name);
 }
 
-type MethodSettings = Pick<RunTimes, "syncBudgetMs" | "pollAfterMs"> & {
+type MethodSettings = Pick<RunTimes, "syncBudgetMs" | "writingBudgetMs" | "pollAfterMs" | "progressMs"> & {
   tasks: Tasks;
+  now: () => number;
   isStopping: () => boolean;
   newId: () => string;
 };
 
-export function createMethods({ tasks, syncBudgetMs, pollAfterMs, isStopping, newId }: MethodSettings): MethodHandlers {
+export function createMethods(settings: MethodSettings): MethodHandlers {
+  const { tasks, syncBudgetMs, writingBudgetMs, pollAfterMs, progressMs, isStopping, newId, now } = settings;
+  const lastPolls = createLastPolls();
+
+  /** Answers with the task's state. The recommended delay before the next poll counts from `sinceMs`. */
+  function answer(task: ExecutionTask, sinceMs: number): TaskResult {
+    const restMs = isWriting(task) ? 0 : pollAfterMs - (now() - sinceMs);
+    return taskResult({ task, pollAfterMs: Math.min(pollAfterMs, Math.max(progressMs, restMs)) });
+  }
+
+  async function waitForAnswer(submitted: ExecutionTask): Promise<ExecutionTask> {
+    const endMs = now() + syncBudgetMs;
+    const isDue = (seen: ExecutionTask) => isAsking(seen) || (isWriting(seen) && writingBudgetMs < syncBudgetMs);
+    const task = await tasks.wait({ task: submitted, until: isDue, timeoutMs: syncBudgetMs });
+    if (!isDue(task)) return task;
+    return tasks.wait({ task, until: isAsking, timeoutMs: Math.min(writingBudgetMs, endMs - now()) });
+  }
+
+  function waitForNews(task: ExecutionTask, timeoutMs: number): Promise<ExecutionTask> {
+    const before = lastPolls.find(task) ?? describe(task);
+    return tasks.wait({ task, until: (seen) => describe(seen) !== before, timeoutMs });
+  }
+
   return {
-    /** Stores the task, starts it, and waits up to `syncBudgetMs` for its result. A stopping host answers `unavailable`. */
+    /**
+     * Stores the task, starts it, and waits up to `syncBudgetMs` for its result. If the agent begins to write its answer, waits only
+     * `writingBudgetMs` for the rest, so that a person can read along. A stopping host answers `unavailable`.
+     */
     async execute_task({ params, id, caller: { principal, trace, receivedAtMs } }) {
       if (isStopping()) throw new SekishoError("unavailable");
       const { bot_token: botToken, ...input } = params;
@@ -109,18 +135,17 @@ export function createMethods({ tasks, syncBudgetMs, pollAfterMs, isStopping, ne
         trace: trace ?? createTrace(),
       });
       // A stored task is never refused: if the wait fails, the caller polls.
-      const latest = await tasks.wait({ task, until: isAsking, timeoutMs: syncBudgetMs }).catch(() => task);
-      return taskResult({ task: latest, pollAfterMs });
+      const latest = await waitForAnswer(task).catch(() => task);
+      return answer(latest, now());
     },
 
-    /** Returns the task's state. With `wait_ms`, waits until its state or progress changes. */
+    /** Returns the task's state. With `wait_ms`, waits until its state or progress is another than the last poll saw. */
     async get_task({ params: { task_id: taskId, request_id: requestId, wait_ms: timeoutMs = 0 }, caller }) {
+      const sinceMs = now();
       const task = await tasks.find({ principal: caller.principal, taskId, requestId });
-      if (timeoutMs === 0) return taskResult({ task, pollAfterMs });
-      const describe = ({ state, progress }: ExecutionTask) => JSON.stringify([state, progress]);
-      const before = describe(task);
-      const latest = await tasks.wait({ task, until: (seen) => describe(seen) !== before, timeoutMs });
-      return taskResult({ task: latest, pollAfterMs });
+      const latest = timeoutMs === 0 ? task : await waitForNews(task, timeoutMs);
+      lastPolls.note(latest);
+      return answer(latest, sinceMs);
     },
 
     /** Cancels the task at once, even if its agent is still working. Canceling twice is fine. */
@@ -135,11 +160,42 @@ export function createMethods({ tasks, syncBudgetMs, pollAfterMs, isStopping, ne
       const answerId = isDedupedId(id) ? id.toLowerCase() : newId();
       const values = fields && Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
       const fingerprint = digest([option_id, text, user_id, ...(values === undefined ? [] : [values])]);
-      const answer = { id: answerId, questionId, fingerprint, option_id, text, fields, user_id };
-      return taskResult({ task: await tasks.answer({ principal, taskId, answer }), pollAfterMs });
+      const reply = { id: answerId, questionId, fingerprint, option_id, text, fields, user_id };
+      return answer(await tasks.answer({ principal, taskId, answer: reply }), now());
     },
 
     "rpc.discover": async () => openRpc(),
+  };
+}
+
+/** True while the agent has told a part of its answer. */
+function isWriting({ state, progress }: ExecutionTask): boolean {
+  return state === "working" && progress?.partial_text !== undefined;
+}
+
+/** What a poll tells of a task that goes on. */
+function describe({ state, progress }: ExecutionTask): string {
+  return digest([state, progress]);
+}
+
+/** Beyond this number, the task that was polled longest ago is forgotten. */
+const maxPolled = 1000;
+
+/**
+ * Remembers what the last poll of each task was told. Without it, a poll that waits for news would miss what changed since the poll before
+ * it, and wait for the next change.
+ */
+function createLastPolls() {
+  const told = new Map<string, string>();
+  return {
+    note(task: ExecutionTask): void {
+      told.delete(task.id);
+      if (isOver(task)) return;
+      told.set(task.id, describe(task));
+      const [oldest] = told.keys();
+      if (oldest !== undefined && told.size > maxPolled) told.delete(oldest);
+    },
+    find: ({ id }: ExecutionTask) => told.get(id),
   };
 }
 

@@ -54,7 +54,7 @@ export type Run = {
   returned: Promise<void>;
 };
 
-export type RunSettings = Omit<RunTimes, "syncBudgetMs" | "storeTimeoutMs" | "pollAfterMs"> & {
+export type RunSettings = Omit<RunTimes, "syncBudgetMs" | "writingBudgetMs" | "storeTimeoutMs" | "pollAfterMs"> & {
   agent: Agent;
   changeTask: ChangeTask;
   changeSignal: TaskSignal;

@@ -32,10 +32,11 @@ const progressGapMs = 10_000;
 export function createCompletionPush(options: {
   queue: TaskQueue | undefined;
   syncBudgetMs: number;
+  writingBudgetMs: number;
   now: () => number;
   log: Log;
 }): CompletionPush {
-  const { queue, syncBudgetMs, now, log } = options;
+  const { queue, syncBudgetMs, writingBudgetMs, now, log } = options;
   const withinTime = createTimeLimit({ ms: pushTimeoutMs, reason: "timeout" });
   const underWay = new Set<Promise<void>>();
   /** For each task id: the timer that runs after a push of progress, and the latest record that arrived in the meantime (`waiting`). */
@@ -78,13 +79,17 @@ export function createCompletionPush(options: {
     gaps.delete(taskId);
   }
 
-  function isPushWanted(task: ExecutionTask): boolean {
-    return task.callback === true && uuidPattern.test(readRequestId(task)) && isAnswered(task);
+  function isPushWanted({ before, task }: { before: ExecutionTask; task: ExecutionTask }): boolean {
+    return task.callback === true && uuidPattern.test(readRequestId(task)) && isAnswered({ before, task });
   }
 
-  /** True if the caller got its response: after `syncBudgetMs`, or at once for a task with replies, because `answer_task` does not wait. */
-  function isAnswered(task: ExecutionTask): boolean {
-    return task.answers !== undefined || now() - task.createdAtMs >= syncBudgetMs;
+  /**
+   * True if the caller got its response: after `syncBudgetMs`, perhaps since the agent writes its answer, or at once for a task with
+   * replies, because `answer_task` does not wait.
+   */
+  function isAnswered({ before, task }: { before: ExecutionTask; task: ExecutionTask }): boolean {
+    const isToldEarly = before.progress?.partial_text !== undefined && writingBudgetMs < syncBudgetMs;
+    return isToldEarly || task.answers !== undefined || now() - task.createdAtMs >= syncBudgetMs;
   }
 
   return {
@@ -95,7 +100,7 @@ export function createCompletionPush(options: {
         const { task, changed } = result;
         const hasEnded = task === undefined || isTurnOver(task);
         if (hasEnded) dropProgress(request.task.id);
-        if (task === undefined || !changed || !isPushWanted(task)) return result;
+        if (task === undefined || !changed || !isPushWanted({ before: request.task, task })) return result;
         if (hasEnded) pushNow({ to: queue, task });
         else if (hasNewProgress({ before: request.task, task })) pushProgress({ to: queue, task });
         return result;

@@ -265,6 +265,8 @@ export function toLoggableId(id: unknown): string | undefined {
 export type RunTimes = {
   /** How long `execute_task` waits for the result. */
   syncBudgetMs: number;
+  /** How long it waits for the rest of an answer that the agent has begun to write, if that is shorter. */
+  writingBudgetMs: number;
   /** How long a run's claim on its task lasts. */
   leaseMs: number;
   /** The interval at which a run renews its lease. */
@@ -284,6 +286,7 @@ export type RunTimes = {
 
 export const runDefaults: RunTimes = {
   syncBudgetMs: 20_000,
+  writingBudgetMs: Number.POSITIVE_INFINITY,
   leaseMs: 20_000,
   renewMs: 10_000,
   lostAfterMs: 30_000,

@@ -2,6 +2,7 @@
  * How long calls to the Execution zone may take, and what follows for the worker on AWS. A worker renews its lease during a long call, so
  * neither the lease nor the time until another worker takes over from one that was killed grows with it.
  */
+import { isOwnExecution } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { Config } from "./schema.ts";
 
@@ -15,6 +16,15 @@ export function callTimes(
 ): { sendTimeoutMs: number; callTimeoutMs: number } {
   if (sendTimeoutMs === undefined) return { sendTimeoutMs: callTimeoutMs, callTimeoutMs };
   return { sendTimeoutMs, callTimeoutMs: Math.min(sendTimeoutMs, callTimeoutMs) };
+}
+
+/** How long polls wait at a host on the same machine, where nobody is billed for that. */
+const localLongPollMs = 10_000;
+
+export function resolveLongPollMs(destination: Destination, limits: Limits): number {
+  if (destination.longPollMs !== "auto") return destination.longPollMs;
+  if (destination.transport !== "in-process" && !isOwnExecution(destination)) return 0;
+  return Math.min(localLongPollMs, Math.floor(callTimes(destination, limits).callTimeoutMs / 2));
 }
 
 /** By how much the longest call exceeds `limits.callTimeoutMs`. A step may last longer by that. */

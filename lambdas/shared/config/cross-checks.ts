@@ -1,6 +1,6 @@
 /** Checks the parts of the configuration against each other, after each part alone is valid. */
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
-import { callTimes, maxStageCallMs } from "./call-time.ts";
+import { callTimes, maxStageCallMs, resolveLongPollMs } from "./call-time.ts";
 import { isOwnExecution, listAddresses, resolveAuthorizerConfig } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { AgentConfig } from "./execution-schema.ts";
@@ -98,7 +98,7 @@ function budgetProblems({ destinations, execution: { syncBudgetMs }, limits }: C
 function longPollProblems({ destinations, limits }: Config): Problem[] {
   return Object.entries(destinations).flatMap(([name, destination]) => {
     const { callTimeoutMs } = callTimes(destination, { limits });
-    if (destination.longPollMs < callTimeoutMs * 0.9) return [];
+    if (resolveLongPollMs(destination, { limits }) < callTimeoutMs * 0.9) return [];
     const field = callTimeoutMs < limits.callTimeoutMs ? "callTimeoutMs" : "limits.callTimeoutMs";
     const message = `must be less than 0.9 times ${field} (${callTimeoutMs}), so that the answer comes before the call ends; lower it, or raise ${field}`;
     return [{ path: ["destinations", name, "longPollMs"], message }];

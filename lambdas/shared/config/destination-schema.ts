@@ -22,10 +22,11 @@ const anyDestination = {
     .describe(
       "thread: runs the tasks of one thread one at a time, in the order of their messages. parallel: runs all at once.",
     ),
-  longPollMs: integer(0, 25_000)
-    .default(0)
+  longPollMs: z
+    .union([z.literal("auto"), integer(0, 25_000)], 'must be "auto" or a whole number from 0 to 25000')
+    .default("auto")
     .describe(
-      "How long a poll waits at the peer for a change, in milliseconds. Both sides may be billed for this time. 0: polls return at once.",
+      "How long a poll waits at the peer for a change, in milliseconds. Both sides may be billed for this time. 0: polls return at once. auto: 10000 at the Execution host on the same machine (but at most half of the time for a call), 0 elsewhere.",
     ),
   sendsAtOnce: integer(1, 1000)
     .optional()

@@ -105,8 +105,8 @@ export type Context = Pick<ExecuteTaskParams, "history" | "attachments"> & {
 };
 
 /**
- * How an attempt to show progress ended. `inDoubt`: an edit may still arrive. `delayMs`: Slack asked to wait this long. `isStopped`: a
- * person has stopped the stream.
+ * How an attempt to show progress ended. `inDoubt`: an edit may still arrive. `delayMs`: it was not shown and may be after this time.
+ * `isStopped`: a person has stopped the stream.
  */
 export type ProgressShown = {
   stream?: Task["stream"];

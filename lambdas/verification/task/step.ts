@@ -265,21 +265,24 @@ const longPollGapMs = 30_000;
 
 /**
  * Returns the delay before the next `get_task`: at most a fifth of the time for which the agent has been at work, ten minutes, and
- * `ceilingMs`. It is at least what the host asks for (up to 15 minutes), or else half a second.
+ * `ceilingMs`. It is at least `leastMs`, and what the host asks for (up to 15 minutes), or else half a second.
  */
 export function pollDelay({
   polls,
   ageMs,
   pollAfterMs,
   ceilingMs = pollCeilingMs,
+  leastMs: shortestMs = 0,
 }: {
   polls: number;
   ageMs: number;
   pollAfterMs?: number | undefined;
   ceilingMs?: number | undefined;
+  leastMs?: number | undefined;
 }): Required<Delay> {
-  const leastMs = Math.min(Math.max(pollAfterMs ?? pollBaseMs, 100), mostObeyedMs);
-  const grownMs = leastMs * pollGrowth ** Math.min(polls, 30);
+  const advisedMs = Math.min(Math.max(pollAfterMs ?? pollBaseMs, 100), mostObeyedMs);
+  const leastMs = Math.max(advisedMs, shortestMs);
+  const grownMs = advisedMs * pollGrowth ** Math.min(polls, 30);
   const boundMs = Math.min(grownMs, ageMs * pollAgeShare, pollCeilingMs, ceilingMs);
   const mostMs = Math.max(leastMs, Math.floor(boundMs));
   const delayMs = Math.max(leastMs, Math.floor(mostMs * (1 - pollJitterShare)));
@@ -289,12 +292,16 @@ export function pollDelay({
 /** Schedules the next poll by `pollDelay`, but not after the time by which the host must have ended the task. */
 export function schedulePoll(
   task: Task,
-  { nowMs, policy, ceilingMs }: { nowMs: number; policy: Policy; ceilingMs?: number | undefined },
+  request: { nowMs: number; policy: Policy; ceilingMs?: number | undefined; leastMs?: number | undefined },
 ): Transition {
+  const { nowMs, policy, ceilingMs, leastMs: shortestMs } = request;
   const gapMs = destinationOf(task, policy).longPollMs > 0 ? longPollGapMs : Number.POSITIVE_INFINITY;
   const wait = waitOf(task);
   const ageMs = Math.max(0, nowMs - wait.workStartedAtMs);
-  const { delayMs, jitterMs } = pollDelay({ ...wait, ageMs, ceilingMs: Math.min(gapMs, ceilingMs ?? gapMs) });
+  const { delayMs, jitterMs } = pollDelay({
+    ...{ ...wait, ageMs, ceilingMs: Math.min(gapMs, ceilingMs ?? gapMs) },
+    leastMs: shortestMs,
+  });
   const mostMs = untilDeadlineMs(task, nowMs - graceMs);
   const leastMs = Math.min(delayMs, mostMs);
   return {

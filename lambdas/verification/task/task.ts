@@ -85,7 +85,9 @@ const shownProgressSchema = z.object({
   steps: z.array(stepSchema).optional(),
   /** When the thread was last changed for it. */
   shownAtMs: z.int(),
-  /** Slack asked for no further edit before that time. */
+  /** The thread does not show it yet. */
+  isUnshown: z.literal(true).optional(),
+  /** No further edit before that time, because Slack asked for it, or to keep its rate limits. */
   notBeforeMs: z.int().optional(),
   /** An edit may arrive late, so the answer must be a new message. */
   inDoubt: z.literal(true).optional(),

@@ -101,9 +101,9 @@ function goOnWaiting(
   const { poll_after_ms: pollAfterMs, progress } = result;
   const polled: Task = { ...task, wait: { ...waitOf(task), pollAfterMs } };
   if (progress === undefined || !isNews(task, progress)) {
-    return schedulePoll(polled, { nowMs, policy, ceilingMs: writingGapMs(polled, nowMs) });
+    return schedulePoll(polled, { nowMs, policy, ceilingMs: silentGapMs(polled, { nowMs, policy }) });
   }
-  if (nowMs < nextEditAtMs(task)) return pollAfterNews(polled, { nowMs, policy });
+  if (nowMs < nextEditAtMs(task)) return pollAfterNews(markUnshown(polled), { nowMs, policy });
   const { percent, steps, partial_text: partialText } = progress;
   const text = progress.text?.slice(0, maxTextLength);
   const next = { text, percent, steps, partialText, shownAtMs: nowMs, inDoubt: task.progress?.inDoubt };
@@ -113,11 +113,21 @@ function goOnWaiting(
 /** When the thread may be changed again. */
 function nextEditAtMs({ progress }: Task): number {
   if (progress === undefined) return Number.NEGATIVE_INFINITY;
-  return Math.max(progress.shownAtMs + leastGapMs, progress.notBeforeMs ?? Number.NEGATIVE_INFINITY);
+  const { shownAtMs, isUnshown, notBeforeMs } = progress;
+  // It waits for its turn, and nothing was changed.
+  if (isUnshown && notBeforeMs !== undefined) return notBeforeMs;
+  return Math.max(shownAtMs + leastGapMs, notBeforeMs ?? Number.NEGATIVE_INFINITY);
+}
+
+/** The next poll then does not wait for further news. */
+function markUnshown(task: Task): Task {
+  if (task.progress === undefined || task.progress.isUnshown) return task;
+  return { ...task, progress: { ...task.progress, isUnshown: true } };
 }
 
 function isNews({ progress }: Task, news: NonNullable<AcceptedResult["progress"]>): boolean {
   return (
+    progress?.isUnshown === true ||
     news.text?.slice(0, maxTextLength) !== progress?.text ||
     news.percent !== progress?.percent ||
     news.partial_text !== progress?.partialText ||
@@ -138,16 +148,30 @@ export function withShownProgress(task: Task, { shown, nowMs }: EventOf<"progres
     progress: {
       ...task.progress,
       shownAtMs: nowMs,
-      ...(delayMs !== undefined && { notBeforeMs: nowMs + delayMs }),
+      ...(delayMs !== undefined && { notBeforeMs: nowMs + delayMs, isUnshown: true as const }),
       ...(inDoubt && { inDoubt: true as const }),
     },
   };
 }
 
-/** Polls soon after news, because a person may watch the progress. */
+/**
+ * Polls soon after news, because a person may watch the progress, but not before the thread may be changed again. Where that is more than a
+ * second away, it polls before, because the answer may be there.
+ */
 function pollAfterNews(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Transition {
-  const ceilingMs = Math.min(newsGapMs, writingGapMs(task, nowMs) ?? newsGapMs);
-  return schedulePoll(task, { nowMs, policy, ceilingMs });
+  const longestMs = destinationOf(task, policy).longPollMs > 0 ? 0 : newsGapMs;
+  const untilEditMs = nextEditAtMs(task) - nowMs;
+  const turnMs = task.progress?.isUnshown ? untilEditMs : longestMs;
+  const ceilingMs = Math.min(longestMs, writingGapMs(task, nowMs) ?? longestMs, turnMs);
+  const leastMs = Math.min(leastGapMs, untilEditMs);
+  return schedulePoll(task, { nowMs, policy, ceilingMs, leastMs });
+}
+
+/** The longest gap after a poll that brought no news. A destination that held the poll to its end may hold the next one at once. */
+function silentGapMs(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): number | undefined {
+  const { longPollMs } = destinationOf(task, policy);
+  const heldMs = nowMs - (waitOf(task).polledAtMs ?? nowMs);
+  return longPollMs > 0 && heldMs >= longPollMs ? 0 : writingGapMs(task, nowMs);
 }
 
 /**

@@ -26,6 +26,7 @@ import type { Notify } from "./questions.ts";
 import { askQuestion, type Questions, showQuestion } from "./questions.ts";
 import type { ActRequest, RunAct } from "./run-step.ts";
 import { showProgress } from "./show-progress.ts";
+import { createSlackPace } from "./slack-pace.ts";
 import type { Threads } from "./threads.ts";
 
 export type ActOptions = {
@@ -46,12 +47,15 @@ export type ActOptions = {
   destinations: ReadonlyMap<string, WorkerDestination>;
   newId: () => string;
   now?: () => number;
+  /** Aborts when the process stops. */
+  stopping?: AbortSignal | undefined;
 };
 
-export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct {
+export function createRunAct({ now = Date.now, stopping, ...options }: ActOptions): RunAct {
   const { slack, gate, notify, files, text, threads, usageHistory, taskOf } = options;
   const { questions, readOverview, indicators, streaming, destinations, newId } = options;
-  const calls = createCallRunner({ destinations, newId, now });
+  const calls = createCallRunner({ destinations, newId, now, stopping });
+  const pace = createSlackPace({ now });
 
   async function perform({ act, task, signal, join }: ActRequest): Promise<TaskEvent> {
     const request = { slack, task, text, indicators, signal };
@@ -98,7 +102,11 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
       case "prepare":
         return { type: "prepared", context: await prepare({ ...request, files }) };
       case "show_progress":
-        return { type: "progress_shown", shown: await showProgress({ ...request, streaming, now }), nowMs: now() };
+        return {
+          type: "progress_shown",
+          shown: await showProgress({ ...request, streaming, now, pace }),
+          nowMs: now(),
+        };
       case "hold_thread":
         await threads.hold({ task, untilMs: act.untilMs });
         return { type: "thread_held" };

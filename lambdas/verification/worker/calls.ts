@@ -21,8 +21,10 @@ export function createCallRunner(options: {
   destinations: ReadonlyMap<string, WorkerDestination>;
   newId: () => string;
   now: () => number;
+  /** Aborts when the process stops. Polls that wait for news then end. */
+  stopping?: AbortSignal | undefined;
 }): ExecutionCalls {
-  const { destinations, newId, now } = options;
+  const { destinations, newId, now, stopping } = options;
   const slots = new Map(
     [...destinations].map(([name, { maxSends }]) => {
       const maxAsks = Math.ceil(maxSends / 4);
@@ -36,21 +38,32 @@ export function createCallRunner(options: {
     const { act, task } = request;
     const taken = await slotsOf(task)?.[act.type === "send" ? "send" : "ask"].take();
     if (taken !== undefined && "delayMs" in taken) return { type: "busy", delayMs: taken.delayMs };
+    const waitMs = act.type === "poll" && mayWait(task) ? destinationOf(task).longPollMs : 0;
     try {
-      return await call(request);
+      return await (waitMs > 0 ? waitForNews(request, waitMs) : call(request));
     } finally {
-      taken?.release();
+      taken?.release({ isMeasured: waitMs === 0 });
     }
   }
 
-  async function call({ act, task, signal }: CallRequest): Promise<TaskEvent> {
+  /** A poll that waits at the destination, until the process stops. The next process then polls again. */
+  async function waitForNews(request: CallRequest, waitMs: number): Promise<TaskEvent> {
+    const { signal } = request;
+    const untilStop = stopping === undefined ? signal : AbortSignal.any([signal, stopping]);
+    try {
+      return await call({ ...request, signal: untilStop }, waitMs);
+    } catch (thrown) {
+      if (untilStop.aborted && !signal.aborted) return { type: "busy", delayMs: leastDelayMs };
+      throw thrown;
+    }
+  }
+
+  async function call({ act, task, signal }: CallRequest, waitMs = 0): Promise<TaskEvent> {
     const request = { ...destinationOf(task), task, newId, signal };
     switch (act.type) {
       case "send":
         return { type: "answered", act: "send", result: await sendTaskCall(request), nowMs: now() };
       case "poll": {
-        const isIdle = slotsOf(task)?.ask.isIdle() ?? true;
-        const waitMs = isIdle && task.cancelReason === undefined && task.state !== "asking" ? request.longPollMs : 0;
         const result = await pollTask({ ...request, by: act.by, waitMs });
         return { type: "answered", act: "poll", result, nowMs: now() };
       }
@@ -62,8 +75,18 @@ export function createCallRunner(options: {
     }
   }
 
-  function slotsOf(task: Task) {
-    return slots.get(task.call?.destination ?? "");
+  /**
+   * True if a poll may wait at the destination for news, because most slots are free. The first poll does not wait, nor one after news that
+   * the thread does not show yet: there may be no further news for a long time.
+   */
+  function mayWait({ state, cancelReason, wait, progress, ...task }: Task): boolean {
+    if (state !== "waiting" || cancelReason !== undefined) return false;
+    const isShown = (wait?.polls ?? 0) > 1 && progress?.isUnshown !== true;
+    return isShown && (slotsOf(task)?.ask.isIdle() ?? true);
+  }
+
+  function slotsOf({ call }: Pick<Task, "call">) {
+    return slots.get(call?.destination ?? "");
   }
 
   function destinationOf(task: Task): WorkerDestination {
@@ -175,7 +198,7 @@ function common({ callTimeoutMs, task, signal }: { callTimeoutMs: number; task: 
 }
 
 /** A slot, or if none is free, the delay after which this caller will likely get one. */
-type Taken = { release: () => void } | { delayMs: number };
+type Taken = { release: (call?: { isMeasured: boolean }) => void } | { delayMs: number };
 
 export type Slots = {
   take(): Promise<Taken>;
@@ -207,9 +230,10 @@ export function createSlots({ max, maxWaiting, now }: { max: number; maxWaiting:
     const sinceMs = now();
     taken += 1;
     return {
-      release() {
+      release({ isMeasured } = { isMeasured: true }) {
         taken -= 1;
-        meanMs += weight * (now() - sinceMs - meanMs);
+        // A poll that waits for news says nothing about how fast the destination is.
+        if (isMeasured) meanMs += weight * (now() - sinceMs - meanMs);
         const [next] = waiting;
         next?.();
       },

@@ -7,9 +7,18 @@ import { nextStreamPiece, type StreamContent, type StreamPiece } from "../slack/
 import type { TaskText } from "../slack/messages/task-text.ts";
 import type { ProgressShown } from "../task/events.ts";
 import { installationOf, type Task, threadRefOf } from "../task/task.ts";
+import type { PacedCall, SlackPace } from "./slack-pace.ts";
 
 type Stream = NonNullable<Task["stream"]>;
-type Request = { slack: SlackApi; task: Task; text: TaskText; now: () => number; signal: AbortSignal };
+type Request = {
+  slack: SlackApi;
+  task: Task;
+  text: TaskText;
+  now: () => number;
+  signal: AbortSignal;
+  /** Without it, the call is made at once. */
+  pace?: SlackPace | undefined;
+};
 
 /** Slack closes a stream after about five minutes, and text appended later is lost. */
 const rollOverAfterMs = 230_000;
@@ -22,11 +31,24 @@ export async function showProgress(request: Request & { streaming: boolean }): P
   const { task, streaming } = request;
   const bounded = { ...request, signal: AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)]) };
   const partial = task.progress?.partialText;
-  if (partial === undefined || !streaming || task.stream?.refused) return editPlaceholder(bounded);
+  if (partial === undefined || !streaming || task.stream?.refused) return editInTurn(bounded);
   const shown = await showStream(bounded, partial);
   // A stream shows the text, and the placeholder the steps.
   if (task.progress?.steps === undefined || shown.isStopped || shown.delayMs !== undefined) return shown;
-  return { ...shown, ...(await editPlaceholder(bounded)) };
+  const edited = await editInTurn(bounded);
+  // The text does not wait until the placeholder may be edited again.
+  return edited.delayMs !== undefined && shown.stream !== undefined ? shown : { ...shown, ...edited };
+}
+
+/** The time until the task's turn, if it is not yet. */
+function delayOf({ task, pace }: Request, call: PacedCall): number {
+  const { enterprise, team } = installationOf(task);
+  return pace?.({ team: enterprise ?? team, call, requestId: task.id }) ?? 0;
+}
+
+async function editInTurn(request: Request): Promise<ProgressShown> {
+  const delayMs = delayOf(request, "edit");
+  return delayMs > 0 ? { delayMs } : editPlaceholder(request);
 }
 
 async function editPlaceholder({ slack, task, text, signal }: Request): Promise<ProgressShown> {
@@ -55,9 +77,12 @@ async function showStream(request: Request, text: string): Promise<ProgressShown
   // Each message of a long stream must be deleted later, so from here on the placeholder shows the newest text.
   if (current === undefined && stream.messages.length >= mostMessages) return { stream: { ...stream, refused: true } };
   const piece = pieceOf({ text, from: stream.length, shows: current?.shows });
-  if (piece.type === "none") return {};
+  // The first words are awaited most.
+  if (piece.type === "none") return latest === undefined ? { delayMs: 0 } : {};
   // The new text does not continue the shown one, so edits of the placeholder show it from now on.
   if (piece.type === "broken") return { stream: { ...stream, refused: true } };
+  const delayMs = delayOf(request, current === undefined ? "start" : "append");
+  if (delayMs > 0) return { delayMs };
   try {
     if (current === undefined) return { stream: await begin(request, stream, piece) };
     await append(request, { ts: current.ts, markdown: piece.markdown });

@@ -75,12 +75,14 @@ export function createVerificationWorker(options: {
   newSecret?: (() => string) | undefined;
   now?: (() => number) | undefined;
   random?: (() => number) | undefined;
+  /** Aborts when the process stops. Polls that wait for news then end. */
+  stopping?: AbortSignal | undefined;
   policy?: Policy | undefined;
   gate?: Gate | undefined;
   text?: TaskText | undefined;
 }): Worker {
   const { config, engine, slack, files, destinations, extraRules = [], log, telemetry = noTelemetry } = options;
-  const { observe, newId = randomUUID, newSecret, now = Date.now, random = Math.random } = options;
+  const { observe, newId = randomUUID, newSecret, now = Date.now, random = Math.random, stopping } = options;
   const { store, queue, queueSystem, ruleStore, usageStore, refusalStore } = engine;
   const { reactions, status, assistant, streaming } = config.slack;
   const contact = chooseContact(config.slack);
@@ -99,7 +101,8 @@ export function createVerificationWorker(options: {
   const readOverview = createReadOverview({ config, contact, store, gate, text });
   const publishHome = createPublishHome({ readOverview, gate, slack, log, now });
   const questions = createQuestions({ ...shared, store, queue });
-  const runAct = createRunAct({ ...shared, files, usageHistory, questions, readOverview, streaming, destinations });
+  const answering = { files, usageHistory, questions, readOverview, streaming, destinations, stopping };
+  const runAct = createRunAct({ ...shared, ...answering });
   return createWorker({
     store,
     queue,

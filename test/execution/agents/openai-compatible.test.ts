@@ -111,9 +111,9 @@ describe("an endpoint of chat completions", () => {
     expect((await createTestHost({ agent }).call("execute_task", hello)).result?.response_text).toBe("all");
   });
 
-  it("is told while it is written, at most once a second", async () => {
+  it("is told while it is written, at most four times a second", async () => {
     let nowMs = 0;
-    const now = () => (nowMs += 400);
+    const now = () => (nowMs += 100);
     const parts = Array.from({ length: 10 }, () => delta("x")).join("");
     const agent = await agentOf((response) => stream(response).end(`${parts}data: [DONE]\n\n`), { now });
     const updates: TaskUpdate[] = [];

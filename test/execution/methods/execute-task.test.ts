@@ -120,6 +120,22 @@ describe("past the sync budget", () => {
     await eventually(() => !host.busy());
   });
 
+  it("or before, once an answer is being written, answers accepted, and recommends to poll soon", async () => {
+    const gate = createGate({ updates: [{ type: "progress", partial: "A sekisho was" }] });
+    const times = { syncBudgetMs: 3600_000, writingBudgetMs: 20, progressMs: 30, pollAfterMs: 1000 };
+    const { call } = createTestHost({ agent: gate.agent, ...times });
+    const { result } = await call("execute_task", hello);
+    const progress = { partial_text: "A sekisho was" };
+    expect(result).toMatchObject({ status: "accepted", poll_after_ms: 30, progress });
+    gate.letGo();
+  });
+
+  it("waits for the rest of an answer that is written at once", async () => {
+    const agent = yielding({ type: "progress", partial: "A" }, { type: "answer", text: "A sekisho" });
+    const { call } = createTestHost({ agent, syncBudgetMs: 3600_000, writingBudgetMs: 1800_000 });
+    expect((await call("execute_task", hello)).result).toMatchObject({ response_text: "A sekisho" });
+  });
+
   it("keeps a task at least 24 hours after its end, and not for ever", async () => {
     let nowMs = 1_762_750_300_000;
     const now = () => nowMs;

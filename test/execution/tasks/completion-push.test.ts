@@ -221,15 +221,18 @@ const asks = questionChange({ owner, question, expiresAtMs: 9e15 });
 function createRunner({
   changes = {},
   syncBudgetMs = 0,
+  writingBudgetMs = Number.POSITIVE_INFINITY,
 }: {
   changes?: Partial<ExecutionTask>;
   syncBudgetMs?: number;
+  writingBudgetMs?: number;
 } = {}) {
   let task = recordOf({ requestId, callback: true, state: "working", lease, createdAtMs: Date.now(), ...changes });
   let pushed = 0;
   const push = createCompletionPush({
     queue: { send: async () => void pushed++ },
     syncBudgetMs,
+    writingBudgetMs,
     now: Date.now,
     log: silentLog,
   });
@@ -307,6 +310,14 @@ describe("progress", () => {
     set({ state: "working", lease });
     await make(tells("more"));
     expect(pushed()).toBe(3);
+  });
+
+  it("is pushed within the sync budget where the request was answered because the agent writes its answer", async () => {
+    const { make, pushed } = createRunner({ syncBudgetMs: 20_000, writingBudgetMs: 500 });
+    await make(reportChange({ owner, news: { progress: { partial_text: "A" } } }));
+    expect(pushed()).toBe(0);
+    await make(ends);
+    expect(pushed()).toBe(1);
   });
 
   it.each<[string, Parameters<typeof createRunner>[0]]>([

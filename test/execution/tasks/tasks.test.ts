@@ -72,6 +72,36 @@ describe("get_task", () => {
     expect((await waiting).error?.data.reason).toBe("canceled");
   });
 
+  it("is not held if something has changed since the last poll", async () => {
+    const told = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const { call, store } = createTestHost({
+      async *agent(_task, { signal }) {
+        yield { type: "progress", text: "one" };
+        await told[0]?.promise;
+        yield { type: "progress", text: "two" };
+        await Promise.race([told[1]?.promise, new Promise((resolve) => signal.addEventListener("abort", resolve))]);
+      },
+      syncBudgetMs: 0,
+      progressMs: 1,
+    });
+    const { result } = await call("execute_task", hello);
+    const name = { task_id: result?.task_id };
+    const textIn = async (poll: ReturnType<typeof call>) => (await poll).result?.progress?.text;
+    await eventually(async () => (await textIn(call("get_task", name))) === "one");
+    told[0]?.resolve();
+    await eventually(async () => (await store.get({ id: name.task_id ?? "" }))?.progress?.text === "two");
+    const isHeld = async () => {
+      for (let count = 0; count < 50; count += 1) await call("rpc.discover", {});
+      return "held";
+    };
+    const poll = () => textIn(call("get_task", { ...name, wait_ms: 25_000 }));
+    expect(await Promise.race([poll(), isHeld()])).toBe("two");
+    const again = poll();
+    expect(await Promise.race([again, isHeld()])).toBe("held");
+    await call("cancel_task", name);
+    await again;
+  });
+
   it("notices the end of a task that runs on another instance", async () => {
     const gate = createGate();
     const { call, store } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });

@@ -5,9 +5,11 @@ import {
   baseWorkerSeconds,
   callTimes,
   maxStageCallMs,
+  resolveLongPollMs,
   workerSeconds,
 } from "../../../lambdas/shared/config/call-time.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { withExecutionAddress } from "../../../lambdas/shared/config/stage-config.ts";
 import { forAll } from "../../doubles/for-all.ts";
 import { problemsOf } from "./problems-of.ts";
 
@@ -21,6 +23,46 @@ const jsonWith = (fields: object, more: object = {}) => ({
   destinations: { far: far(fields) },
   routes: [{ destination: "far" }],
   ...more,
+});
+
+describe("a destination's longPollMs", () => {
+  const longPollMs = (destination: object) => {
+    const execution = { syncBudgetMs: 1000 };
+    const config = parseConfig({ json: { destinations: { local: destination }, execution } });
+    const [parsed] = Object.values(config.destinations);
+    return parsed && resolveLongPollMs(parsed, config);
+  };
+
+  it("is ten seconds at the host on the same machine, unless a call may not take twice as long", () => {
+    expect(longPollMs({ transport: "https" })).toBe(10_000);
+    expect(longPollMs({ transport: "in-process" })).toBe(10_000);
+    expect(longPollMs({ transport: "https", callTimeoutMs: 3001 })).toBe(1500);
+  });
+
+  it("is 0 elsewhere, where somebody may pay for it, and over A2A, which has none", () => {
+    expect(longPollMs(far({}))).toBe(0);
+    expect(longPollMs({ transport: "a2a" })).toBe(0);
+  });
+
+  it("is what the configuration says", () => {
+    expect(longPollMs({ transport: "https", longPollMs: 0 })).toBe(0);
+    expect(longPollMs(far({ longPollMs: 20_000 }))).toBe(20_000);
+    expect(problemsOf(jsonWith({ longPollMs: "long" }))).toEqual([
+      expect.stringContaining('far.longPollMs: must be "auto" or a whole number from 0 to 25000'),
+    ]);
+  });
+
+  it("is 0 for the Execution zone of a stage", () => {
+    const config = parseConfig({ json: { destinations: { local: { transport: "https" } } } });
+    const address = {
+      transport: "https",
+      url: "https://a.example/",
+      region: "eu-central-1",
+      functionArn: "arn",
+    } as const;
+    const { local } = withExecutionAddress({ config, address }).destinations;
+    expect(local && resolveLongPollMs(local, config)).toBe(0);
+  });
 });
 
 describe("a destination's callTimeoutMs", () => {

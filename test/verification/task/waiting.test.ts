@@ -24,10 +24,21 @@ function atWork(ageMs: number, changes: Partial<Task> = {}): Task {
   return { ...task, wait: { ...waitOf(task), polls: 100 }, ...changes };
 }
 
-/** One poll at that age, and the gap after it: the shortest and the longest that chance may make of it. */
-type Polled = { task: Task; ageMs: number; progress?: Progress; pollAfterMs?: number; under?: Policy };
+/** Its destination holds polls for news. */
+const holding = samplePolicy({ deadlineMs: 24 * hourMs, longPollMs: 20_000 });
 
-function poll({ task, ageMs, progress, pollAfterMs, under = policy }: Polled) {
+/** One poll that is answered at that age, and the gap after it: the shortest and the longest that chance may make of it. */
+type Polled = {
+  task: Task;
+  ageMs: number;
+  heldMs?: number;
+  progress?: Progress;
+  pollAfterMs?: number;
+  under?: Policy;
+  shown?: ProgressShown;
+};
+
+function poll({ task, ageMs, heldMs = 0, progress, pollAfterMs, under = policy, shown = {} }: Polled) {
   const atMs = nowMs + ageMs;
   const result = {
     ...accepted.result,
@@ -35,12 +46,12 @@ function poll({ task, ageMs, progress, pollAfterMs, under = policy }: Polled) {
     ...(progress && { progress }),
   };
   const events: TaskEvent[] = [
-    { ...woken, nowMs: atMs },
+    { ...woken, nowMs: atMs - heldMs },
     { ...accepted, act: "poll", nowMs: atMs, result },
   ];
   const polled = play(events, { task, policy: under });
   const isShown = polled.last[0]?.type === "show_progress";
-  const showing: TaskEvent = { type: "progress_shown", nowMs: atMs, shown: {} };
+  const showing: TaskEvent = { type: "progress_shown", nowMs: atMs, shown };
   const { task: after, last } = isShown ? play([showing], { task: polled.task, policy: under }) : polled;
   const [wake] = last;
   if (wake?.type !== "wake") throw new Error("it is not polled again");
@@ -76,7 +87,7 @@ describe("the gap between two polls of a task that tells nothing", () => {
     const shown: TaskEvent = { type: "progress_shown", nowMs: atMs, shown: {} };
     expect(play([goesOnUnasked], { task: waiting, policy }).last).toEqual([{ type: "show_progress" }]);
     const letIn = play([goesOnUnasked, shown], { task: waiting, policy });
-    expect(letIn.last).toEqual([{ type: "wake", delayMs: 500, jitterMs: 0 }]);
+    expect(letIn.last).toEqual([{ type: "wake", delayMs: 1000, jitterMs: 0 }]);
   });
 
   it("is what the host asks for where that is longer, and never shorter than that", () => {
@@ -86,9 +97,14 @@ describe("the gap between two polls of a task that tells nothing", () => {
     expect(poll({ task, ageMs: hourMs, pollAfterMs: 120_000, progress: news }).leastMs).toBe(120_000);
   });
 
-  it("is half a minute at most where the destination holds polls for news", () => {
-    const under = samplePolicy({ deadlineMs: 24 * hourMs, longPollMs: 20_000 });
-    expect(poll({ task: atWork(20_000), ageMs: 8 * hourMs, under }).mostMs).toBe(30_000);
+  it("is half a minute at most where the destination is asked to hold polls for news, and does not", () => {
+    expect(poll({ task: atWork(20_000), ageMs: 8 * hourMs, under: holding }).mostMs).toBe(30_000);
+  });
+
+  it("is the least after a poll that the destination held to its end", () => {
+    const at = { task: atWork(20_000), ageMs: 8 * hourMs, under: holding, pollAfterMs: 250 };
+    expect(poll({ ...at, heldMs: 20_000 })).toMatchObject({ leastMs: 250, mostMs: 250 });
+    expect(poll({ ...at, heldMs: 19_999 }).mostMs).toBe(30_000);
   });
 
   it("says in the record when the next poll is due", () => {
@@ -105,20 +121,41 @@ describe("the gap after a poll that brought news", () => {
     expect(silent).toMatchObject({ isShown: false, mostMs: 10 * minuteMs });
   });
 
-  it("is as short where the news cannot be shown yet, since they are to be shown later", () => {
+  it("is the shortest where the news cannot be shown yet, so that they are shown as soon as they can be", () => {
     const told = poll({ task: atWork(20_000), ageMs: hourMs, progress: { text: "half" } });
     const soon = poll({ task: told.task, ageMs: hourMs + 999, progress: { text: "more" } });
-    expect(soon).toMatchObject({ isShown: false, mostMs: 30_000 });
+    expect(soon).toMatchObject({ isShown: false, mostMs: 500 });
+    expect(poll({ task: soon.task, ageMs: hourMs + 1499, progress: { text: "more" } }).isShown).toBe(true);
+  });
+
+  it("is as long as the thread needs where the destination holds polls for news", () => {
+    const told = poll({ task: atWork(20_000), ageMs: hourMs, progress: { text: "half" }, under: holding });
+    expect(told).toMatchObject({ isShown: true, leastMs: 1000, mostMs: 1000 });
+  });
+
+  it("is up to the time at which what had to wait may be shown, but at most a second, as there may be an answer", () => {
+    const written = { ageMs: hourMs, progress: { partial_text: "A check" } };
+    const later = poll({ task: atWork(20_000), ...written, shown: { delayMs: 2600 } });
+    expect(later).toMatchObject({ isShown: true, mostMs: 1000 });
+    const again = poll({ task: later.task, ...written, ageMs: hourMs + 1000 });
+    expect(again).toMatchObject({ isShown: false, mostMs: 1000 });
+    const last = poll({ task: again.task, ...written, ageMs: hourMs + 2000 });
+    expect(last).toMatchObject({ isShown: false, mostMs: 600 });
+    // Nothing more was written meanwhile.
+    const shown = poll({ task: last.task, ...written, ageMs: hourMs + 2600 });
+    expect(shown).toMatchObject({ isShown: true, mostMs: 1000 });
+    expect(poll({ task: shown.task, ...written, ageMs: hourMs + 3600 }).isShown).toBe(false);
   });
 
   it("is the shortest while an answer is written, and as long as the pause where the agent makes one", () => {
     const told = poll({ task: atWork(20_000), ageMs: hourMs, progress: { partial_text: "A check" } });
-    expect(told).toMatchObject({ isShown: true, leastMs: 500, mostMs: 500 });
+    // The thread may not be changed before.
+    expect(told).toMatchObject({ isShown: true, leastMs: 1000, mostMs: 1000 });
     const pausedFor = (ms: number) =>
       poll({ task: told.task, ageMs: hourMs + ms, progress: { partial_text: "A check" } }).mostMs;
     expect([100, 2000, 40_000, hourMs].map(pausedFor)).toEqual([500, 2000, 40_000, 10 * minuteMs]);
     const goesOn = poll({ task: told.task, ageMs: hourMs + 40_000, progress: { partial_text: "A checkpoint" } });
-    expect(goesOn).toMatchObject({ isShown: true, mostMs: 500 });
+    expect(goesOn).toMatchObject({ isShown: true, mostMs: 1000 });
   });
 });
 

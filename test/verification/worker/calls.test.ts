@@ -1,4 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
+import { SekishoError } from "../../../contracts/errors.ts";
+import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
 import { createRunAct } from "../../../lambdas/verification/worker/acts.ts";
 import { createCallRunner, createSlots, pollTask, sendTaskCall } from "../../../lambdas/verification/worker/calls.ts";
@@ -10,6 +12,11 @@ const task = sampleTask({
 });
 
 const signal = new AbortController().signal;
+
+/** It was polled before, so that a poll may wait for news. */
+function polledTask(changes: Partial<Task> = {}): Task {
+  return { ...task, state: "waiting", wait: { polls: 2, workStartedAtMs: 1 }, ...changes };
+}
 
 /** A client that keeps what it was asked. */
 function recordingClient() {
@@ -89,6 +96,42 @@ describe("the calls of a task", () => {
     ]);
   });
 
+  it("do not let the first poll wait, nor one after news that the thread does not show yet", async () => {
+    const { calls, client } = recordingClient();
+    const destination = { client, callTimeoutMs: 30_000, maxSends: 12, longPollMs: 5000 };
+    const runner = createCallRunner({ destinations: new Map([["host", destination]]), newId: () => "a", now: () => 1 });
+    const act = { type: "poll", by: "task_id" } as const;
+    const progress = { shownAtMs: 1, text: "half" };
+    const tasks = [
+      polledTask({ wait: { polls: 1, workStartedAtMs: 1 } }),
+      polledTask({ progress: { ...progress, isUnshown: true } }),
+      polledTask({ cancelReason: "asked" }),
+      polledTask({ progress }),
+    ];
+    for (const each of tasks) await runner.run({ act, task: each, signal });
+    expect(calls.map(({ params }) => Object(params).wait_ms)).toEqual([undefined, undefined, undefined, 5000]);
+  });
+
+  it("end a poll that waits for news when the process stops, so that the next one polls", async () => {
+    const stop = new AbortController();
+    const begun = Promise.withResolvers<void>();
+    const client: ExecutionClient = {
+      call: ({ signal: given }) =>
+        new Promise((_, reject) => {
+          given?.addEventListener("abort", () => reject(new SekishoError("ambiguous")));
+          begun.resolve();
+        }),
+      close: async () => {},
+    };
+    const destination = { client, callTimeoutMs: 30_000, maxSends: 12, longPollMs: 5000 };
+    const destinations = new Map([["host", destination]]);
+    const runner = createCallRunner({ destinations, newId: () => "a", now: () => 1, stopping: stop.signal });
+    const poll = runner.run({ act: { type: "poll", by: "task_id" }, task: polledTask(), signal });
+    await begun.promise;
+    stop.abort();
+    expect(await poll).toEqual({ type: "busy", delayMs: expect.any(Number) });
+  });
+
   it("let a poll wait at the peer for news, where the destination says so and most of its slots are free", async () => {
     const waits: unknown[] = [];
     const answers = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
@@ -116,7 +159,7 @@ describe("the calls of a task", () => {
     };
     const common = { ...zone, indicators: unused, streaming: false, newId: () => "a", now: () => 1 };
     const runAct = createRunAct({ ...common, destinations: new Map([["host", destination]]) });
-    const polled = { ...task, destination: "host" };
+    const polled = polledTask();
     const act = { type: "poll", by: "task_id" } as const;
     const first = runAct({ act, task: polled, signal });
     while (waits.length < 1) await new Promise(setImmediate);
@@ -132,7 +175,7 @@ describe("the calls of a task", () => {
 
 type Slots = ReturnType<typeof createSlots>;
 
-async function taken(slots: Slots): Promise<{ release: () => void }> {
+async function taken(slots: Slots): Promise<Extract<Awaited<ReturnType<Slots["take"]>>, { release: unknown }>> {
   const slot = await slots.take();
   if ("delayMs" in slot) throw new Error("there was a slot");
   return slot;
@@ -186,6 +229,16 @@ describe("slots of a destination", () => {
     const [first = 0, second = 0] = delays;
     expect(Math.abs(second - first - 2000)).toBeLessThan(50);
     expect(delays.at(-1)).toBe(60_000);
+  });
+
+  it("are not spaced by polls that waited for news", async () => {
+    let nowMs = 0;
+    const slots = createSlots({ max: 1, maxWaiting: 0, now: () => nowMs });
+    const { release } = await taken(slots);
+    nowMs += 3600_000;
+    release({ isMeasured: false });
+    await taken(slots);
+    expect(await delayOf(slots)).toBe(1000);
   });
 });
 
