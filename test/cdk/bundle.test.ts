@@ -68,7 +68,7 @@ describe("a bundle", () => {
     ["worker", 754],
     ["deadLetters", 346],
     ["installFlow", 164],
-    ["executionUrl", 360],
+    ["executionUrl", 361],
     ["executionWorker", 272],
     ["agentcore", 728],
     ["container", 479],

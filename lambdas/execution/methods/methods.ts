@@ -8,7 +8,8 @@ import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { createTrace, type Metrics, readTraceId } from "../../shared/telemetry/telemetry.ts";
 import { type AuthenticatedCaller, createParamsError, type MethodCall, type MethodHandlers } from "../http/exchange.ts";
-import { isAsking, isOver, questionEndsAtMs } from "../tasks/changes.ts";
+import type { PassVote } from "../runs/feedback.ts";
+import { isAsking, isOver, questionEndsAtMs, voteChange } from "../tasks/changes.ts";
 import {
   createFingerprint,
   deriveTaskId,
@@ -91,11 +92,13 @@ export function isMethodName(name: string): name is MethodName {
 
 type MethodSettings = Pick<RunTimes, "syncBudgetMs" | "pollAfterMs"> & {
   tasks: Tasks;
+  passVote: PassVote;
   isStopping: () => boolean;
   newId: () => string;
 };
 
-export function createMethods({ tasks, syncBudgetMs, pollAfterMs, isStopping, newId }: MethodSettings): MethodHandlers {
+export function createMethods(settings: MethodSettings): MethodHandlers {
+  const { tasks, syncBudgetMs, pollAfterMs, passVote, isStopping, newId } = settings;
   return {
     /** Stores the task, starts it, and waits up to `syncBudgetMs` for its result. A stopping host answers `unavailable`. */
     async execute_task({ params, id, caller: { principal, trace, receivedAtMs } }) {
@@ -136,6 +139,17 @@ export function createMethods({ tasks, syncBudgetMs, pollAfterMs, isStopping, ne
       const fingerprint = digest([option_id, text, user_id]);
       const answer = { id: answerId, questionId, fingerprint, option_id, text, user_id };
       return taskResult({ task: await tasks.answer({ principal, taskId, answer }), pollAfterMs });
+    },
+
+    /** Stores a person's vote on the answer of a completed task, then passes it to the agent. */
+    async feedback({ params, caller: { principal } }) {
+      const { task_id: taskId, request_id: requestId, vote, voter_id: voterId, voted_at } = params;
+      const change = voteChange({ voterId, vote, atMs: Date.parse(voted_at) });
+      const task = await tasks.update({ principal, taskId, requestId, change });
+      const { id: task_id, state: current } = task;
+      if (current !== "completed") throw new SekishoError("invalid_state", { details: { task_id, current } });
+      await passVote({ task, voterId });
+      return { status: "recorded", task_id };
     },
 
     "rpc.discover": async () => openRpc(),

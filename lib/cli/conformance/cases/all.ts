@@ -5,6 +5,7 @@ import { boundCases } from "./bounds.ts";
 import { authenticationCases, headerCases, otherCases } from "./callers.ts";
 import { envelopeCases } from "./envelope.ts";
 import { executeCases } from "./execute.ts";
+import { feedbackCases } from "./feedback.ts";
 import { idempotencyCases } from "./idempotency.ts";
 import { hostileCases, isolationCases } from "./isolation.ts";
 import { failureCases, questionCases, unknownTaskCases } from "./questions.ts";
@@ -23,6 +24,7 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...acceptedCases,
   ...cancelCases,
   ...endedCases,
+  ...feedbackCases,
   ...idempotencyCases,
   ...isolationCases,
   ...secondLookCases,
