@@ -65,7 +65,7 @@ describe("a bundle", () => {
 
   it.each([
     ["ingress", 52],
-    ["worker", 754],
+    ["worker", 760],
     ["deadLetters", 346],
     ["installFlow", 164],
     ["executionUrl", 361],

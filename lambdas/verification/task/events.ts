@@ -1,7 +1,7 @@
 /** The events and effects of the task machine, as plain data. */
 import type { ClientReason } from "../../../contracts/errors.ts";
 import type { ExecuteTaskParams, TaskResult } from "../../../contracts/methods.ts";
-import type { UserMessage } from "./messages.ts";
+import type { UserFile, UserMessage } from "./messages.ts";
 import type { Locale, Task, TaskOutcome } from "./task.ts";
 
 /**
@@ -61,7 +61,7 @@ export type TaskEvent =
   | { type: "question_shown"; nowMs: number }
   | { type: "canceled"; nowMs: number }
   /** The text of the message that an operator retries, or undefined if the message is gone. */
-  | { type: "message_read"; nowMs: number; text: string | undefined }
+  | ({ type: "message_read"; nowMs: number } & MessageRead)
   /** `count` tasks of the thread were asked to end. `isRepeated`: an earlier message had asked all of them. */
   | { type: "thread_canceled"; count: number; isRepeated: boolean }
   /** Slack has the file of that index, not yet shared (`fileId` undefined: it cannot be uploaded). */
@@ -161,3 +161,6 @@ export type TaskEffect =
 
 /** The effects that end in an event. */
 export type Act = Exclude<TaskEffect, { type: "wake" | "stop_session" }>;
+
+/** The text and the files of a message that is tried again, or what of it Slack no longer has. */
+export type MessageRead = { text: string; files: readonly UserFile[] } | { lack: "message" | "files" };

@@ -70,12 +70,17 @@ export function onReplyGiven(task: Task, { decision, nowMs }: EventOf<"reply_giv
   return turnAway(task, failedOutcome({ reason: "invalid_params", lost: false }));
 }
 
-/** Continues an operator's retry with the message's current text. */
-export function onMessageRead(task: Task, { text, nowMs }: EventOf<"message_read">, policy: Policy): Transition {
-  if (text === undefined) return setOutcome(task, { type: "unreadable" });
+/** Continues a retry with the message's current text and files. */
+export function onMessageRead(task: Task, read: EventOf<"message_read">, policy: Policy): Transition {
+  if ("lack" in read) {
+    return setOutcome(task, { type: "unreadable", ...(read.lack === "files" && { files: true as const }) });
+  }
+  const { text, nowMs } = read;
   if (task.message.botIds === undefined && isCancelWord(text)) return { task, effects: [{ type: "cancel_thread" }] };
   if (task.message.unaddressed && !policy.threadReplies) return ignore(task);
-  return acceptMessage({ ...task, message: { ...task.message, text } }, { nowMs, policy });
+  const { files: _files, hadFiles: _hadFiles, ...message } = task.message;
+  const files = read.files.length > 0 ? { files: [...read.files] } : {};
+  return acceptMessage({ ...task, message: { ...message, text, ...files } }, { nowMs, policy });
 }
 
 /** Returns why the text and the files of a message are no task, or undefined. */

@@ -11,7 +11,7 @@ import { readUserText } from "../slack/api/user-text.ts";
 import { answerPart, placeholderPart } from "../slack/messages/blocks.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import { createThreadHistory } from "../slack/messages/thread-history.ts";
-import type { Act, Context, TaskEvent } from "../task/events.ts";
+import type { Act, Context, MessageRead, TaskEvent } from "../task/events.ts";
 import { installationOf, type Task, type TaskOutcome, threadRefOf } from "../task/task.ts";
 import { maxContextTries } from "../task/unsent.ts";
 import type { UsageHistory } from "../usage/entry.ts";
@@ -84,7 +84,7 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
       case "cancel_thread":
         return { type: "thread_canceled", ...(await cancelThread({ task, signal })) };
       case "read_message":
-        return { type: "message_read", nowMs: now(), text: await readMessageText(request) };
+        return { type: "message_read", nowMs: now(), ...(await readMessage(request)) };
       case "announce":
         return { type: "announced", ts: await announceTask({ ...request, reconcile: act.reconcile }), nowMs: now() };
       case "prepare":
@@ -225,20 +225,20 @@ async function readHistory({ slack, task, signal }: PrepareRequest): Promise<Con
 }
 
 /**
- * Reads the text of a message that an operator retries. It comes from Slack, because Sekisho erased it. Resolves to undefined if the
- * message is gone. Rejects with a SlackError.
+ * Reads the text and the files of a message that is tried again. They come from Slack, because Sekisho erased them. Resolves to a `lack` if
+ * the message, or all of its files, are gone. Rejects with a SlackError.
  */
-export async function readMessageText(request: {
-  slack: SlackApi;
-  task: Task;
-  signal: AbortSignal;
-}): Promise<string | undefined> {
-  const { ts, botUsers = [] } = request.task.message;
+export async function readMessage(request: { slack: SlackApi; task: Task; signal: AbortSignal }): Promise<MessageRead> {
+  const { message: asked } = request.task;
   const messages = await messagesFromTask(request);
-  const message = messages.find((candidate) => candidate.ts === ts);
-  // The record no longer has the message's files, and without them it would be a different request.
-  if (message === undefined || message.text === "" || message.fileIds.length > 0) return undefined;
-  return readUserText({ text: message.text, botUsers });
+  const message = messages.find((candidate) => candidate.ts === asked.ts);
+  if (message === undefined) return { lack: "message" };
+  const { files = [] } = message;
+  const hadFiles = asked.hadFiles === true || (asked.files?.length ?? 0) > 0;
+  // Without them it would be a different request.
+  if (hadFiles && files.length === 0) return { lack: "files" };
+  if (message.text === "" && files.length === 0) return { lack: "message" };
+  return { text: readUserText({ text: message.text, botUsers: asked.botUsers ?? [] }), files };
 }
 
 /** How long a worker waits for Slack to accept a notice. */

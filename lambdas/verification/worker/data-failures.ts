@@ -52,6 +52,7 @@ export function createSafeText(text: TaskText): TaskText {
     parts: (task) => pureStep(() => text.parts(task)),
     replaced: text.replaced,
     lateChange: text.lateChange,
+    withoutRetry: text.withoutRetry,
     buttonClickRefused: text.buttonClickRefused,
   };
 }

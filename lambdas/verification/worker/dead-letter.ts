@@ -54,6 +54,8 @@ async function handleDeadLetter(options: ActlessOptions, { message, signal, keep
   // A queued task also checks its thread by itself.
   if (message.type === "thread_free") return;
   if (message.type === "conversation_opened") return;
+  // The vote is in the task's record.
+  if (message.type === "vote_given") return;
   // The person sees that the click had no effect, and may click again.
   if (isInteraction(message)) return keep();
   if (message.type === "redrive" || message.type === "cancel") return retryRequest(options, { message, keep });

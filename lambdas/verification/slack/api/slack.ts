@@ -1,6 +1,6 @@
 /** The interface to Slack: the Web API calls in use, and the kinds of their failures. */
 import type { SlackErrorKind } from "../../task/events.ts";
-import type { Installation } from "../../task/messages.ts";
+import type { Installation, UserFile } from "../../task/messages.ts";
 
 /** Finds the bot token of an installation. */
 export type BotTokens = {
@@ -37,6 +37,8 @@ export type PostedMessage = {
   from: "self" | "person" | "other_bot";
   user: string | undefined;
   fileIds: readonly string[];
+  /** The same files, of a message of a person. */
+  files?: readonly UserFile[] | undefined;
   hasButtons?: true | undefined;
 };
 
