@@ -70,6 +70,8 @@ export async function runPlan({
     doubled: [],
     agentRuns: [],
     said: [],
+    votes: [],
+    isRetryTaken: false,
     ephemeralMessages: [],
     sessions: new Map(),
     turns: new Map(),

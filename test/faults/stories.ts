@@ -15,8 +15,15 @@ type Written = {
   change?: { afterMs: number; text?: string };
 };
 
-/** Somebody presses a button of the first question, so long after the beginning, or when it is there. */
-type ClickedButton = { afterMs: number; option: number; by?: "asker" | "stranger" };
+/**
+ * Somebody presses a button so long after the beginning, or when it is there: of the first question, of the votes on the first answer, or
+ * the one that tries the first message again.
+ */
+export type ClickedButton = { afterMs: number; by?: "asker" | "stranger" } & (
+  | { option: number }
+  | { vote: "up" | "down" }
+  | { retries: true }
+);
 
 export type Story = {
   name: string;
@@ -44,7 +51,7 @@ export type Story = {
   /** The time until a question expires. */
   questionMs: number;
   /** The agent's behaviour beside answering. `says`: its host answers with that text of `hostileAnswers` instead. */
-  agent: { asks?: boolean; tells?: boolean; makesFiles?: boolean; says?: string };
+  agent: { asks?: boolean; tells?: boolean; makesFiles?: boolean; failsFirst?: boolean; says?: string };
 };
 
 /** Answers of a host of another party, each of which must end in one visible answer: the text, and an artifact as JSON. */
@@ -199,4 +206,30 @@ export const stories: readonly Story[] = [
     messages: [...sync.messages, { afterMs: 30_000, text: "And who kept it?", inThreadOf: 0 }],
   },
   { ...sync, name: "commanded", messages: [{ afterMs: 0, text: "What is a sekisho?", isCommand: true }] },
+  /** People vote on an answer, twice at once, and one of them changes the vote. */
+  {
+    ...accepted,
+    name: "voted",
+    agentMs: 5000,
+    pollAfterMs: 2000,
+    buttonClicks: [
+      { afterMs: 20_000, vote: "up" },
+      { afterMs: 20_100, vote: "up" },
+      { afterMs: 20_200, vote: "down", by: "stranger" },
+      { afterMs: 3 * 3600_000, vote: "down" },
+    ],
+  },
+  /** The agent fails, and the message is tried again: by a stranger, who may not, then twice by the asker. */
+  {
+    ...accepted,
+    name: "retried",
+    agentMs: 5000,
+    pollAfterMs: 2000,
+    agent: { failsFirst: true },
+    buttonClicks: [
+      { afterMs: 15_000, retries: true, by: "stranger" },
+      { afterMs: 20_000, retries: true },
+      { afterMs: 20_100, retries: true },
+    ],
+  },
 ];
