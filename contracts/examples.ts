@@ -49,6 +49,16 @@ export const examples: { readonly [M in MethodName]: Example<M> } = {
     },
     result: { status: "accepted", task_id: taskId, poll_after_ms: 1000 },
   },
+  feedback: {
+    summary: "A person found the answer helpful",
+    params: {
+      task_id: taskId,
+      vote: "up",
+      voter_id: "6f9b1c5a27d84e03b1f0c2a9d7e85f14",
+      voted_at: "2026-11-26T08:15:30.000Z",
+    },
+    result: { status: "recorded", task_id: taskId },
+  },
   "rpc.discover": {
     summary: "The beginning of this document",
     params: undefined,

@@ -230,6 +230,24 @@ const answerTaskParamsSchema = z.object({
   user_id: optionalField(slackId),
   question_id: optionalField(z.string().min(1).max(128)).describe("The id of the answered question, if it has one"),
 });
+/** Optional for a host. `voter_id` says nothing about the person, but is the same for all votes of one person. */
+const feedbackParamsSchema = z
+  .object({
+    ...taskKey,
+    vote: z.enum(["up", "down"]),
+    voter_id: z
+      .string()
+      .min(1)
+      .max(64)
+      .describe("An opaque id of the person. A later vote of theirs replaces this one"),
+    voted_at: timestamp.describe(
+      "When the person voted. A vote older than the stored one of the same voter is ignored",
+    ),
+  })
+  .refine(namesOneTask, oneKey)
+  .meta(oneKeyInJsonSchema);
+export type Vote = z.infer<typeof feedbackParamsSchema>["vote"];
+export const feedbackResultSchema = z.looseObject({ status: z.literal("recorded"), task_id: taskId });
 const discoverParamsSchema = optionalField(z.object({}));
 export const discoverResultSchema = z.looseObject({ openrpc: z.string() });
 
@@ -239,6 +257,7 @@ export const methods = {
   get_task: { params: getTaskParamsSchema, result: taskResultSchema },
   cancel_task: { params: cancelTaskParamsSchema, result: cancelResultSchema },
   answer_task: { params: answerTaskParamsSchema, result: taskResultSchema },
+  feedback: { params: feedbackParamsSchema, result: feedbackResultSchema },
   "rpc.discover": { params: discoverParamsSchema, result: discoverResultSchema },
 } as const;
 

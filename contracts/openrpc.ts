@@ -11,6 +11,7 @@ import {
   attachmentSchema,
   cancelResultSchema,
   discoverResultSchema,
+  feedbackResultSchema,
   historyItemSchema,
   inputRequiredResultSchema,
   type MethodName,
@@ -29,6 +30,7 @@ const components = {
   InputRequiredResult: inputRequiredResultSchema,
   TaskResult: taskResultSchema,
   CancelResult: cancelResultSchema,
+  FeedbackResult: feedbackResultSchema,
   DiscoverResult: discoverResultSchema,
   ErrorData: errorDataSchema,
 } as const;
@@ -71,6 +73,11 @@ const descriptions: Record<MethodName, Description> = {
     summary: "Answers the question of a task that is `input_required`.",
     result: "TaskResult",
     errors: ["task_not_found", "invalid_state", "session_ending", ...endings],
+  },
+  feedback: {
+    summary: "Tells what a person thinks of the answer of a completed task. A host may lack this method.",
+    result: "FeedbackResult",
+    errors: ["task_not_found", "invalid_state"],
   },
   "rpc.discover": { summary: "Returns this document.", result: "DiscoverResult", errors: [] },
 };

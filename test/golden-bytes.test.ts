@@ -14,7 +14,7 @@ import { toShardKey } from "../lambdas/shared/engine/aws/table.ts";
 import { formatPosition, toRecordAttributes } from "../lambdas/shared/engine/aws/task-store.ts";
 import { storedRulesId } from "../lambdas/verification/gate/rules.ts";
 import { createMetadata } from "../lambdas/verification/slack/api/posts.ts";
-import { encodeButton } from "../lambdas/verification/slack/messages/blocks.ts";
+import { encodeButton } from "../lambdas/verification/slack/messages/buttons.ts";
 import { interactionIdOf, requestIdOf, sessionIdOf } from "../lambdas/verification/task/routing.ts";
 import { threadIdOf } from "../lambdas/verification/task/thread.ts";
 import { createHistoryId, createHistoryState } from "../lambdas/verification/usage/entry.ts";

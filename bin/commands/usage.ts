@@ -12,8 +12,8 @@ import { zoneOptions } from "../../lib/cli/zone/zone.ts";
 export const usage = defineCommand({
   name: "usage",
   about: `
-Counts the finished tasks by destination and outcome, adds up the tokens that agents report, and lists the people with the
-most tasks. --csv and --json list every task. They hold texts only if the configuration stores them (usageHistory.texts).`,
+Counts the finished tasks by destination and outcome, adds up the tokens that agents report and the votes on the answers, and
+lists the people with the most tasks. --csv and --json list every task. They hold texts only if the configuration stores them (usageHistory.texts).`,
   options: {
     from: option("DAY", "the first day on which a task ended, in UTC, such as 2026-11-01 (29 days ago)"),
     to: option("DAY", "the last day (today)"),

@@ -18,6 +18,7 @@ import {
 } from "./http/exchange.ts";
 import { createRoutes, createWebHandler } from "./http/routes.ts";
 import { createDispatch, createMethods } from "./methods/methods.ts";
+import { createPassVote, createQueueVote } from "./runs/feedback.ts";
 import { createAdvanceIfDue, createLifetime, createQueuedRuns, createRuns, endlessLifetime } from "./runs/runs.ts";
 import { createTimeLimit } from "./runs/time-limit.ts";
 import type { ExecutionTask, RunTimes } from "./tasks/execution-task.ts";
@@ -95,6 +96,10 @@ export function createHost(options: HostOptions): Host {
     "taskQueue" in settings
       ? createQueuedRuns({ ...common, taskQueue: settings.taskQueue, timeoutMs: storeTimeoutMs })
       : createRuns({ ...common, agent: settings.agent, slots: callerLimits.runs });
+  const passVote =
+    "taskQueue" in settings
+      ? createQueueVote({ taskQueue: settings.taskQueue, timeoutMs: storeTimeoutMs })
+      : createPassVote({ agent: settings.agent, log });
   const advanceIfDue = createAdvanceIfDue({ ...common, runs });
   const tasks = createTasks({
     ...common,
@@ -102,7 +107,7 @@ export function createHost(options: HostOptions): Host {
     store: outbox?.before(guarded) ?? guarded,
     isStopped: () => isStopped,
   });
-  const waiting = { ...common, tasks, isStopping: () => isStopping };
+  const waiting = { ...common, tasks, passVote, isStopping: () => isStopping };
   const busy = () => runs.count() > 0;
   const exchange = createRoutes({
     dispatch: createDispatch({ methods: createMethods(waiting), metrics, log }),

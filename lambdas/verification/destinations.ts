@@ -29,6 +29,8 @@ export type WorkerDestination = {
   longPollMs: number;
   /** Present if the destination gets the bot token, which is read for each send and never stored. */
   botToken?: ((task: Task) => Promise<string>) | undefined;
+  /** False for A2A, which has no operation for votes. Default: true. */
+  takesVotes?: boolean;
 };
 
 export type DestinationDependencies = {
@@ -82,7 +84,8 @@ export function createDestinations(
       });
       const botToken = forwardBotToken ? botTokenOf : undefined;
       const longPollMs = resolveLongPollMs(destination, config);
-      return [[name, { client, ...times, maxSends, longPollMs, botToken }] as const];
+      const takesVotes = destination.transport !== "a2a";
+      return [[name, { client, ...times, maxSends, longPollMs, botToken, takesVotes }] as const];
     }),
   );
 }

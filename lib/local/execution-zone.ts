@@ -105,12 +105,25 @@ function authenticatorOf(config: AuthenticatorConfig): Authenticator {
  * secrets. Errors after an abort are not the agent's own.
  */
 export function showAgentErrors({ agent, show }: { agent: Agent; show: (text: string) => void }): Agent {
-  return async function* (task, context) {
+  const shown = (error: unknown) => show(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  const { feedback } = agent;
+  async function* run(...[task, context]: Parameters<Agent>): ReturnType<Agent> {
     try {
       yield* agent(task, context);
     } catch (error) {
-      if (!context.signal.aborted) show(error instanceof Error ? (error.stack ?? error.message) : String(error));
+      if (!context.signal.aborted) shown(error);
       throw error;
     }
-  };
+  }
+  if (feedback === undefined) return run;
+  return Object.assign(run, {
+    async feedback(...[vote]: Parameters<typeof feedback>) {
+      try {
+        await feedback(vote);
+      } catch (error) {
+        shown(error);
+        throw error;
+      }
+    },
+  });
 }

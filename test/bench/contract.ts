@@ -128,6 +128,7 @@ function answeringAtOnce(): MethodHandlers {
     get_task: () => result({ params: {} }),
     cancel_task: nothing,
     answer_task: () => result({ params: {} }),
+    feedback: async () => ({ status: "recorded" as const, task_id: "t" }),
     "rpc.discover": async () => ({ openrpc: "1.3.2" }),
   };
 }

@@ -112,6 +112,18 @@ withBrowser("the page in a browser", () => {
     await person.thread().getByText("I am the echo agent.").waitFor();
   });
 
+  it("takes a vote on the answer, shows it, and takes another one in its place", async () => {
+    await person.say("What is a vote?");
+    const [up, down] = ["👍 Helpful", "👎 Not helpful"].map((name) =>
+      person.thread().getByRole("button", { name, exact: true }),
+    );
+    await up?.click();
+    await person.thread().locator('button[aria-pressed="true"]', { hasText: "👍" }).waitFor();
+    await down?.click();
+    await person.thread().locator('button[aria-pressed="true"]', { hasText: "👎" }).waitFor();
+    expect(await person.thread().locator('button[aria-pressed="true"]').count()).toBe(1);
+  });
+
   it("cancels a task by the button on its placeholder", async () => {
     await person.say("slow 60s");
     await person.press("Cancel");

@@ -145,6 +145,17 @@ export const methodCases: readonly MethodCase[] = [
     },
   }),
   ...params("answer_task", false, { "no task id": { option_id: "yes" }, "a request id instead": { request_id: "r" } }),
+  ...params("feedback", true, {
+    "a vote on a task": { task_id: "t", vote: "up", voter_id: "v", voted_at: "2026-11-26T08:00:00Z" },
+    "a vote on a request": { request_id: "r", vote: "down", voter_id: "v", voted_at: "2026-11-26T09:00:00+01:00" },
+  }),
+  ...params("feedback", false, {
+    "neither id": { vote: "up", voter_id: "v", voted_at: "2026-11-26T08:00:00Z" },
+    "another vote": { task_id: "t", vote: "sideways", voter_id: "v", voted_at: "2026-11-26T08:00:00Z" },
+    "no voter": { task_id: "t", vote: "up", voted_at: "2026-11-26T08:00:00Z" },
+    "an empty voter": { task_id: "t", vote: "up", voter_id: "", voted_at: "2026-11-26T08:00:00Z" },
+    "a time without a zone": { task_id: "t", vote: "up", voter_id: "v", voted_at: "2026-11-26T08:00:00" },
+  }),
   ...params("rpc.discover", true, { "empty params": {} }),
   ...params("rpc.discover", false, { "params by position": [] }),
   ...codeOnly(params("rpc.discover", true, { "no params": undefined })),

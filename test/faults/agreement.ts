@@ -7,6 +7,7 @@ import type { HistoryEntry } from "../../lambdas/verification/usage/entry.ts";
 import type { Expectation } from "./expectation.ts";
 import type { Asked } from "./people.ts";
 import type { Post } from "./sim-slack.ts";
+import type { World } from "./world.ts";
 
 /** One message with what became of it everywhere. */
 export type Fate = {
@@ -23,7 +24,7 @@ export type Fate = {
 
 type Shown = readonly Pick<Post, "text" | "blocks">[];
 
-const taskText = createTaskText({ locale: "en" });
+const taskText = createTaskText({ locale: "en", feedback: true });
 
 /** Describes the shown posts unless they are each expected part once, with its own text. */
 export function oddAnswer(fate: Fate): string | undefined {
@@ -60,7 +61,7 @@ function seenIn({ text, blocks }: Shown[number]): string {
 function textLinesIn({ type, text }: Post["blocks"][number]): string[] {
   if (type === "markdown") return [String(text)];
   if (type === "section") return [String((text as { text?: string } | undefined)?.text ?? "")];
-  return type === "actions" || type === "context" ? [] : [JSON.stringify(text ?? type)];
+  return ["actions", "context", "context_actions"].includes(type) ? [] : [JSON.stringify(text ?? type)];
 }
 
 function shownOf({ posts }: Fate): Shown {
@@ -76,7 +77,7 @@ function shownOf({ posts }: Fate): Shown {
 function wantedOf({ fate: { expected, executed }, record }: { fate: Fate; record: Task }): Shown[] {
   const { outcome } = record;
   const isAnswer = outcome === undefined || outcome.type === "answer";
-  if (!isAnswer) return [render({ record, outcome })];
+  if (!isAnswer) return [render({ record, outcome }), renderWithoutRetry({ record, outcome })];
   const known = outcome ?? { type: "answer" as const, text: "" };
   return (expected.texts ?? []).flatMap((text) => {
     const answer = { ...known, text };
@@ -89,6 +90,15 @@ function wantedOf({ fate: { expected, executed }, record }: { fate: Fate; record
 
 function render({ record, outcome }: { record: Task; outcome: TaskOutcome }): Shown {
   return taskText.parts({ ...record, outcome }).map(({ text, blocks = [] }) => ({ text, blocks }));
+}
+
+/** The same after somebody has tried it again. */
+function renderWithoutRetry({ record, outcome }: { record: Task; outcome: TaskOutcome }): Shown {
+  const task = { ...record, outcome };
+  return taskText.parts(task).map(({ text: said }) => {
+    const { text, blocks = [] } = taskText.withoutRetry({ task, text: said });
+    return { text, blocks };
+  });
 }
 
 /** It was neither answered nor was an answer owed. */
@@ -196,4 +206,37 @@ export function disagreement({
   const said = outcome?.type === "failed" ? outcome.reason : (outcome?.type ?? unsaid);
   if (fitting[said]?.includes(state) !== false) return undefined;
   return `the record says ${said}, the host says ${state}`;
+}
+
+/**
+ * What people think of an answer, and what the records of both zones have of it. In a run of few faults nothing of it may be missing: a
+ * click that the queue gave up on is lost, and its person sees that.
+ */
+export function oddVotes(request: { fate: Fate; given: World["votes"]; isComplete: boolean }): string | undefined {
+  const { fate, given, isComplete } = request;
+  const stored = fate.record?.votes?.map(({ vote }) => vote).sort() ?? [];
+  const people = new Set(given.map(({ user }) => user));
+  if (stored.length > people.size) return `${stored.length} votes of ${people.size} people`;
+  if (!isComplete) return undefined;
+  const due = [...people]
+    .map((user) => possibleVotes(given.filter((one) => one.user === user)))
+    .reduce<string[][]>((all, votes) => all.flatMap((before) => votes.map((vote) => [...before, vote])), [[]])
+    .map((votes) =>
+      votes
+        .filter((vote) => vote !== "")
+        .sort()
+        .join(),
+    );
+  if (!due.includes(stored.join())) return `${due.join(" or ")} is due, and ${stored.join() || "nothing"} is stored`;
+  const noted = Object.values(fate.noted?.votes ?? {}).sort();
+  const told = fate.executed?.votes?.map(({ vote }) => vote).sort() ?? [];
+  const isSame = [noted, told].every((votes) => votes.join() === stored.join());
+  return isSame ? undefined : `${stored.join()} is stored, ${noted.join()} is noted, ${told.join()} is told`;
+}
+
+/** The votes that a person may have in the end. One that was not heard to be taken may count or not. */
+function possibleVotes(given: World["votes"]): string[] {
+  const last = given.findLastIndex(({ isTaken }) => isTaken);
+  const votes: string[] = given.slice(Math.max(last, 0)).map(({ vote }) => vote);
+  return last < 0 ? ["", ...votes] : votes;
 }

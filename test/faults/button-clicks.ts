@@ -1,6 +1,7 @@
-/** People press buttons: of a question that they see, once, and Slack tells the ingress a single time. */
+/** People press buttons that they see, once, and Slack tells the ingress a single time. */
 import type { Ingress } from "../../lambdas/verification/ingress/ingress.ts";
 import { questionPart } from "../../lambdas/verification/slack/messages/blocks.ts";
+import { isOutcome } from "../../lambdas/verification/worker/own-posts.ts";
 import type { Pool } from "./pool.ts";
 import { type Process, within } from "./processes.ts";
 import { workspace } from "./settings.ts";
@@ -11,42 +12,47 @@ import { meet, type World } from "./world.ts";
 
 type Button = { action_id: string; value: string };
 
-/** A person who does not see the question yet looks again, for 15 minutes. */
+/** A person who does not see the button yet looks again, for 15 minutes. */
 const lookEveryMs = 5000;
 const mostLooks = 180;
 const mostTries = 20;
 
-export function clickButtons({
-  world,
-  slack,
-  process,
-  ingresses,
-}: {
+type Click = World["story"]["buttonClicks"][number];
+type Clicks = {
   world: World;
   slack: SimSlack;
   process: Process;
   ingresses: Pool<Ingress>;
-}): void {
-  for (const { afterMs, option, by = "asker" } of world.story.buttonClicks) {
-    const user = by === "asker" ? workspace.user : workspace.stranger;
-    within({ process, run: () => later({ delayMs: afterMs, run: () => look({ option, user, looks: 0 }) }) });
+  /** A click has reached the ingress. `taken` resolves if it was taken; otherwise nobody hears of it. */
+  onClick: (click: { clicked: Click; user: string; requestId: string; taken: Promise<void> }) => void;
+};
+
+export function clickButtons({ world, slack, process, ingresses, onClick }: Clicks): void {
+  for (const clicked of world.story.buttonClicks) {
+    const user = clicked.by === "stranger" ? workspace.stranger : workspace.user;
+    within({ process, run: () => later({ delayMs: clicked.afterMs, run: () => look({ clicked, user, looks: 0 }) }) });
   }
 
-  function look({ option, user, looks }: { option: number; user: string; looks: number }): void {
-    const question = slack.posts.find(({ key }) => key?.part === questionPart);
-    const button = question && buttonsOf(question)[option];
-    if (question !== undefined && button !== undefined) clickButton({ question, button, user, tries: 1 });
-    if (question === undefined && looks < mostLooks)
-      later({ delayMs: lookEveryMs, run: () => look({ option, user, looks: looks + 1 }) });
+  function look({ clicked, user, looks }: { clicked: Click; user: string; looks: number }): void {
+    for (const post of slack.posts) {
+      // A second try that failed has a button of its own.
+      const button = world.names.of(post.key?.requestId) === "#1" ? buttonFor(clicked, post) : undefined;
+      if (button === undefined) continue;
+      clickButton({ clicked, post, button, user, tries: 1 });
+      return;
+    }
+    const isThere = "option" in clicked && slack.posts.some(({ key }) => key?.part === questionPart);
+    if (!isThere && looks < mostLooks)
+      later({ delayMs: lookEveryMs, run: () => look({ clicked, user, looks: looks + 1 }) });
   }
 
-  function clickButton(clicked: { question: Post; button: Button; user: string; tries: number }): void {
-    const { question, button, user, tries } = clicked;
+  function clickButton(about: { clicked: Click; post: Post; button: Button; user: string; tries: number }): void {
+    const { clicked, post, button, user, tries } = about;
     const { fate } = meet({ world, process, point: "slack.button_click", about: () => `${user} ${button.action_id}` });
     const instance = ingresses.find({ mayShare: true });
     // What was lost the person sees, and presses again, for a minute.
     if (fate === "lost" || instance === undefined) {
-      if (tries < mostTries) later({ delayMs: 3000, run: () => clickButton({ ...clicked, tries: tries + 1 }) });
+      if (tries < mostTries) later({ delayMs: 3000, run: () => clickButton({ ...about, tries: tries + 1 }) });
       return;
     }
     const payload = {
@@ -54,14 +60,39 @@ export function clickButtons({
       team: { id: workspace.team },
       user: { id: user },
       channel: { id: workspace.channel },
-      message: { ts: question.ts, thread_ts: question.threadTs },
+      message: { ts: post.ts, thread_ts: post.threadTs },
       actions: [{ type: "button", ...button }],
     };
     const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
-    void within({ process: instance.process, run: () => instance.work(signed({ body, type: "form" })) });
+    const answered = within({ process: instance.process, run: () => instance.work(signed({ body, type: "form" })) });
+    const taken = new Promise<void>((resolve) => void answered.then(({ status }) => status === 200 && resolve()));
+    onClick({ clicked, user, requestId: post.key?.requestId ?? "", taken });
   }
 }
 
+function buttonFor(clicked: Click, post: Post): Button | undefined {
+  const part = post.key?.part ?? 0;
+  if ("option" in clicked) return part === questionPart ? buttonsOf(post)[clicked.option] : undefined;
+  if ("retries" in clicked) return isOutcome(part) ? buttonsOf(post).find(isRetry) : undefined;
+  const [element] = post.blocks.flatMap(({ type, elements }) =>
+    type === "context_actions" ? elements : [],
+  ) as Votes[];
+  if (element === undefined) return undefined;
+  const { action_id, positive_button, negative_button } = element;
+  return { action_id, value: (clicked.vote === "up" ? positive_button : negative_button).value };
+}
+
+type Votes = { action_id: string; positive_button: { value: string }; negative_button: { value: string } };
+
 export function buttonsOf({ blocks }: Pick<Post, "blocks">): Button[] {
   return blocks.flatMap((block) => (block.type === "actions" ? (block.elements as Button[]) : []));
+}
+
+/** The buttons that must go at the end: all but the one that tries a failed task again. */
+export function liveButtonsOf(post: Pick<Post, "blocks">): Button[] {
+  return buttonsOf(post).filter((button) => !isRetry(button));
+}
+
+function isRetry({ action_id }: Button): boolean {
+  return action_id === "sekisho_retry";
 }

@@ -10,6 +10,9 @@ type Case = { world: World; fate: Fate; reason: string };
 const excuses: readonly ((failed: Case) => boolean)[] = [
   /** The host's answer cannot be shown. */
   ({ world: { story } }) => story.agent.says !== undefined,
+  /** That is what the agent does at its first try. */
+  ({ world: { story, names }, fate: { asked }, reason }) =>
+    story.agent.failsFirst === true && reason === "execution_failed" && names.of(asked.requestId) === "#1",
   /** Its host died, or lost its claim, and says so. */
   ({ world: { steps, outages }, fate: { executed } }) =>
     (steps.some(({ zone, fate }) => zone === "execution" && fate !== undefined) || outages.some(isOfHost)) &&

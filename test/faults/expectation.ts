@@ -76,7 +76,7 @@ function textsOf(about: About): string[] | undefined {
   }
   const clicked = story.buttonClicks
     .filter(({ by = "asker" }) => by === "asker")
-    .flatMap(({ option }) => options[option]?.id ?? []);
+    .flatMap((click) => ("option" in click ? (options[click.option]?.id ?? []) : []));
   const answers = [
     ...clicked.map((option_id) => ({ option_id, text: "" })),
     ...(story.forms ?? []).map(({ choice }) => ({ fields: { choice: options[choice]?.id ?? "" }, text: "" })),

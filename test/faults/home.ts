@@ -1,7 +1,7 @@
 /** A person opens the App Home, sees what is under way, and cancels it there. */
 import type { Ingress } from "../../lambdas/verification/ingress/ingress.ts";
 import type { SlackBlock } from "../../lambdas/verification/slack/api/slack.ts";
-import { decodeButton } from "../../lambdas/verification/slack/messages/blocks.ts";
+import { decodeButton } from "../../lambdas/verification/slack/messages/buttons.ts";
 import type { Pool } from "./pool.ts";
 import { type Process, within } from "./processes.ts";
 import { workspace } from "./settings.ts";

@@ -2,8 +2,8 @@
 
 import { openingPart, questionPart } from "../../lambdas/verification/slack/messages/blocks.ts";
 import { isCanceled } from "../../lambdas/verification/task/task.ts";
-import { disagreement, type Fate, lostReply, lostWish, oddAnswer, oddNote } from "./agreement.ts";
-import { buttonsOf } from "./button-clicks.ts";
+import { disagreement, type Fate, lostReply, lostWish, oddAnswer, oddNote, oddVotes } from "./agreement.ts";
+import { liveButtonsOf } from "./button-clicks.ts";
 import { isQuestionOver, needlessFailure } from "./excuses.ts";
 import { awayMs } from "./outages.ts";
 import { quotaMs } from "./settings.ts";
@@ -149,7 +149,7 @@ const invariants: readonly Invariant[] = [
             const same = posts.filter(
               ({ key }) => key?.requestId === post.key?.requestId && key?.part === post.key?.part,
             );
-            return same.length > 1 || buttonsOf(post).length > 0 ? `the question at ${post.ts}` : undefined;
+            return same.length > 1 || liveButtonsOf(post).length > 0 ? `the question at ${post.ts}` : undefined;
           }),
   },
   {
@@ -157,7 +157,28 @@ const invariants: readonly Invariant[] = [
     find: ({ posts, isExempt, isShut }) =>
       !isExempt || isShut
         ? undefined
-        : firstOf(posts, (post) => (buttonsOf(post).length > 0 ? `the post at ${post.ts}` : undefined)),
+        : firstOf(posts, (post) => (liveButtonsOf(post).length > 0 ? `the post at ${post.ts}` : undefined)),
+  },
+  {
+    sentence: "Each person has the one vote that they gave last, in the record, in the usage history and at the host.",
+    find({ fates: [fate], world }) {
+      const { story, votes } = world;
+      if (fate === undefined || !story.buttonClicks.some((clicked) => "vote" in clicked)) return undefined;
+      const isComplete = isOfFewFaults(world);
+      return oddVotes({ fate, given: votes, isComplete });
+    },
+  },
+  {
+    sentence: "A failed task is tried again once, however often that is asked for, and by nobody else.",
+    find({ fates, isExempt, world }) {
+      const { story, agentRuns, names, isRetryTaken } = world;
+      if (story.agent.failsFirst !== true) return undefined;
+      const again = fates.find(({ asked }) => names.of(asked.requestId) === "#1 again");
+      const runs = agentRuns.filter(({ requestId }) => names.of(requestId) !== "#1");
+      if (runs.some(({ requestId }) => requestId !== again?.asked.requestId)) return "something else was run";
+      const isLost = isRetryTaken && again?.record === undefined && isOfFewFaults(world) && !isExempt;
+      return isLost ? "a click came to nothing" : undefined;
+    },
   },
   {
     sentence: "The files of an answer are in the thread, once.",
@@ -289,6 +310,11 @@ const invariants: readonly Invariant[] = [
     },
   },
 ];
+
+/** The queue gives up on no message after so few. */
+function isOfFewFaults({ steps, outages }: World): boolean {
+  return outages.length === 0 && steps.filter(({ fate }) => fate !== undefined).length <= 2;
+}
 
 export function violationsOf(ending: Ending): Violation[] {
   return invariants.flatMap(({ sentence, find }) => {

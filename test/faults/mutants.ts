@@ -23,6 +23,22 @@ export const mutants: readonly Mutant[] = [
     engine: "sqlite",
   },
   {
+    name: "vote-passed-on-again",
+    file: "lambdas/verification/worker/votes.ts",
+    find: "if (item !== task && (await",
+    replace: "if (item === task) return undefined;\n      if ((await",
+    story: "voted",
+    engine: "aws",
+  },
+  {
+    name: "retry-leaves-failure",
+    file: "lambdas/verification/worker/deliver.ts",
+    find: "return buttons !== undefined && !isOutcome(part);",
+    replace: "return buttons !== undefined;",
+    story: "retried",
+    engine: "sqlite",
+  },
+  {
     name: "edit-taken",
     file: "lambdas/verification/task/edited.ts",
     find: "text: textOf(message, known),",

@@ -39,6 +39,8 @@ function queueIn({ names, item }: { names: Names; item: TaskItem | undefined }):
 
 /** Such as `wake 2 of #1`: the kind of a queue's message and its link, never its text. */
 export function queuedName({ names, body }: { names: Names; body: string }): string {
-  const { type, seq, requestId, taskId, task_id } = JSON.parse(body) as Partial<Record<string, string>>;
+  const { vote, ...message } = JSON.parse(body) as Partial<Record<string, string>> & { vote?: { taskId: string } };
+  if (vote !== undefined) return `vote of ${names.of(vote.taskId)}`;
+  const { type, seq, requestId, taskId, task_id } = message;
   return `${type ?? "task"} ${seq === undefined ? "" : `${seq} `}of ${names.of(requestId ?? taskId ?? task_id)}`;
 }

@@ -1,5 +1,6 @@
 /** People write in Slack, and Slack tells the ingress: signed, again where nobody answered, and sometimes twice. */
 import type { Ingress, IngressRequest } from "../../lambdas/verification/ingress/ingress.ts";
+import { buttonRetryIdOf } from "../../lambdas/verification/task/retry.ts";
 import { requestIdOf } from "../../lambdas/verification/task/routing.ts";
 import { clickButtons } from "./button-clicks.ts";
 import { chooseShortcuts, fillForms } from "./forms.ts";
@@ -74,7 +75,25 @@ export function writeMessages({
     };
     within({ process: slack, run: () => later({ delayMs: change.afterMs, run: makeChange }) });
   }
-  clickButtons({ world, slack: simulated, process: slack, ingresses });
+  const [first] = asked;
+  const retryId = first && buttonRetryIdOf({ id: first.requestId });
+  if (retryId !== undefined) world.names.add(retryId, "#1 again");
+  clickButtons({
+    ...{ world, slack: simulated, process: slack, ingresses },
+    onClick({ clicked, user, requestId, taken }) {
+      const given = "vote" in clicked ? { user, vote: clicked.vote, isTaken: false } : undefined;
+      if (given !== undefined) world.votes.push(given);
+      const isRetry = "retries" in clicked && user === workspace.user && requestId === first?.requestId;
+      // It is owed an answer from when it stands in the queue.
+      if (isRetry && retryId !== undefined && asked.every((one) => one.requestId !== retryId)) {
+        asked.push({ ...first, requestId: retryId, isTaken: false });
+      }
+      void taken.then(() => {
+        if (given !== undefined) given.isTaken = true;
+        world.isRetryTaken ||= isRetry;
+      });
+    },
+  });
   cancelAtHome({ world, process: slack, ingresses });
   fillForms({ world, slack: simulated, process: slack, ingresses });
   chooseShortcuts({ world, slack: simulated, process: slack, ingresses }, asked);

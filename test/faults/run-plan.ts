@@ -72,6 +72,8 @@ export async function runPlan({
     streamedAtMs: [],
     agentRuns: [],
     said: [],
+    votes: [],
+    isRetryTaken: false,
     ephemeralMessages: [],
     modals: createSimModals(),
     sessions: new Map(),

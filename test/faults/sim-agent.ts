@@ -46,6 +46,11 @@ export function createAgent({ world }: { world: World }): Agent {
     }
     await wait(kind.tells ? agentMs / tellings : agentMs, undefined, { signal });
     if (kind.writesMs !== undefined) yield* write({ run, untilMs: worldMs() + kind.writesMs, signal });
+    if (kind.failsFirst && world.names.of(requestId) === "#1") {
+      await operate({ ...at, point: "agent.end", effect: () => over("ended") });
+      yield { type: "failure", reason: "execution_failed" };
+      return;
+    }
     if (kind.makesFiles) yield { type: "artifact", artifact: { name: "list.csv", mimetype: "text/csv", text: "a,b" } };
     await operate({ ...at, point: "agent.end", effect: () => over("ended") });
     yield { type: "answer", text: agentsAnswer(task) };

@@ -15,8 +15,15 @@ type Written = {
   change?: { afterMs: number; text?: string };
 };
 
-/** Somebody presses a button of the first question, so long after the beginning, or when it is there. */
-type ClickedButton = { afterMs: number; option: number; by?: "asker" | "stranger" };
+/**
+ * Somebody presses a button so long after the beginning, or when it is there: of the first question, of the votes on the first answer, or
+ * the one that tries the first message again.
+ */
+export type ClickedButton = { afterMs: number; by?: "asker" | "stranger" } & (
+  | { option: number }
+  | { vote: "up" | "down" }
+  | { retries: true }
+);
 
 /** Somebody fills in the form of the first question, so long after the beginning, or when it is there. */
 type FilledForm = { afterMs: number; choice: number };
@@ -57,7 +64,14 @@ export type Story = {
    * The agent's behaviour beside answering. `writesMs`: it writes its answer for so long, after its work. `says`: its host answers with
    * that text of `hostileAnswers` instead.
    */
-  agent: { asks?: boolean | "fields"; tells?: boolean; writesMs?: number; makesFiles?: boolean; says?: string };
+  agent: {
+    asks?: boolean | "fields";
+    tells?: boolean;
+    writesMs?: number;
+    makesFiles?: boolean;
+    failsFirst?: boolean;
+    says?: string;
+  };
 };
 
 /** Answers of a host of another party, each of which must end in one visible answer: the text, and an artifact as JSON. */
@@ -247,4 +261,30 @@ export const stories: readonly Story[] = [
     ],
   },
   { ...sync, name: "commanded", messages: [{ afterMs: 0, text: "What is a sekisho?", isCommand: true }] },
+  /** People vote on an answer, twice at once, and one of them changes the vote. */
+  {
+    ...accepted,
+    name: "voted",
+    agentMs: 5000,
+    pollAfterMs: 2000,
+    buttonClicks: [
+      { afterMs: 20_000, vote: "up" },
+      { afterMs: 20_100, vote: "up" },
+      { afterMs: 20_200, vote: "down", by: "stranger" },
+      { afterMs: 3 * 3600_000, vote: "down" },
+    ],
+  },
+  /** The agent fails, and the message is tried again: by a stranger, who may not, then twice by the asker. */
+  {
+    ...accepted,
+    name: "retried",
+    agentMs: 5000,
+    pollAfterMs: 2000,
+    agent: { failsFirst: true },
+    buttonClicks: [
+      { afterMs: 15_000, retries: true, by: "stranger" },
+      { afterMs: 20_000, retries: true },
+      { afterMs: 20_100, retries: true },
+    ],
+  },
 ];

@@ -79,7 +79,8 @@ export function createVerification({
     world,
     party: "store",
     parse: parseHistoryEntry,
-    onWritten: ({ id }) => void world.historyIds.push(id),
+    // A vote changes an entry, which is none of its own.
+    onWritten: ({ id, revision }) => void (revision === 1 && world.historyIds.push(id)),
   });
   const refusalStore = createSimStore({ world, party: "store", parse: parseRefusalRecord });
   const usageStore = createSimStore({ world, party: "store", parse: parseUsage });
@@ -88,7 +89,7 @@ export function createVerification({
   const deadLetters = createSimQueue({ world, point: "queue.send", label: "dead " });
   const queue = createSimQueue({ world, point: "queue.send", deadLetters, maxReceiveCount });
   const { log } = world.leaks;
-  const text = createTaskText({ locale: "en" });
+  const text = createTaskText({ locale: "en", feedback: true });
   const policy = createPolicy({ config });
 
   const parts: ZoneParts = {

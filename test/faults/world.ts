@@ -76,6 +76,10 @@ export type World = {
   /** The messages of people, as Slack returns them in the thread. */
   said: (PostedMessage & { channel: string; threadTs: string | undefined })[];
   modals: SimModals;
+  /** The votes that reached the app, in order, and whether their person heard that they were taken. */
+  votes: { user: string; vote: "up" | "down"; isTaken: boolean }[];
+  /** The asker's click on the button to try again was taken. */
+  isRetryTaken: boolean;
   /** To whom something was said that nobody else sees. */
   ephemeralMessages: { user: string; atMs: number }[];
   /** By thread: the status of its session as Slack has it, how many calls were made to set one, and the last one that Slack took. */

@@ -32,6 +32,11 @@ it.each([
   expect([made.get("plain")?.maxSends, made.get("own")?.maxSends]).toEqual(expected);
 });
 
+it("a destination gets votes, unless it speaks A2A, which has no operation for them", () => {
+  const made = destinationsOf({ plain: { transport: "https" }, other: { transport: "a2a" } });
+  expect([made.get("plain")?.takesVotes, made.get("other")?.takesVotes]).toEqual([true, false]);
+});
+
 const task = { channel: "C1", text: "hello", user_id: "U1", history: [{ role: "user" as const, text: "earlier" }] };
 
 it("a destination gets all fields of a task but those that it goes without", async () => {

@@ -1,6 +1,6 @@
 /** The type of an agent: the user's function that does one task. An agent file exports it under the name `agent`. */
 import type { Part } from "../../../contracts/a2a/part.ts";
-import type { Artifact, ExecuteTaskParams, QuestionOption, TaskStep } from "../../../contracts/methods.ts";
+import type { Artifact, ExecuteTaskParams, QuestionOption, TaskStep, Vote } from "../../../contracts/methods.ts";
 import type { FieldValues, QuestionField } from "../../../contracts/question-fields.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Trace } from "../../shared/telemetry/telemetry.ts";
@@ -97,4 +97,29 @@ export type TaskUpdate =
     }
   | { type: "failure"; reason: "execution_failed" | "plan_error" | "budget_exceeded" };
 
-export type Agent = (task: AgentTask, context: AgentContext) => AsyncIterable<TaskUpdate>;
+/**
+ * What a person thinks of an answer. `voterId` is the same for all votes of one person and says nothing else about them: of several votes
+ * of one person on one task the latest counts. The ids are those of the run that gave the answer.
+ */
+export type AgentVote = Readonly<{
+  vote: Vote;
+  voterId: string;
+  requestId: string;
+  taskId: string;
+  caller: string;
+}>;
+
+/**
+ * `feedback` gets the votes of people on the agent's answers. An agent file exports it under that name, beside `agent`. It may be called
+ * more than once for one vote, and in another process than the run. If it throws or takes longer than ten seconds, it is called again later.
+ */
+export type Agent = ((task: AgentTask, context: AgentContext) => AsyncIterable<TaskUpdate>) & {
+  feedback?: ((vote: AgentVote) => unknown) | undefined;
+};
+
+/** The agent of a file, with the function `feedback` of that file, if it exports one. */
+export function withFeedback(agent: Agent, feedback: unknown): Agent {
+  if (typeof feedback !== "function") return agent;
+  const run: Agent = (task, context) => agent(task, context);
+  return Object.assign(run, { feedback: (vote: AgentVote) => feedback(vote) });
+}

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 import type { AgentConfig } from "../../shared/config/execution-schema.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
-import type { Agent } from "./agent.ts";
+import { type Agent, withFeedback } from "./agent.ts";
 import { createEchoAgent } from "./echo.ts";
 
 /** The path of a user's file is relative to `cwd`. The file must export a function `agent`. An error says how to fix it. */
@@ -26,8 +26,8 @@ async function loadFile(file: string): Promise<Agent> {
   const loaded: unknown = await import(pathToFileURL(file).href).catch((cause: unknown) => {
     throw new Error(`The agent file ${file} ${describeProblem({ cause, file })}`, { cause });
   });
-  const agent = typeof loaded === "object" && loaded !== null && "agent" in loaded ? loaded.agent : undefined;
-  if (typeof agent === "function") return agent as Agent;
+  const { agent, feedback } = Object(loaded) as { agent?: unknown; feedback?: unknown };
+  if (typeof agent === "function") return withFeedback(agent as Agent, feedback);
   throw new Error(
     `The agent file ${file} does not export a function "agent". See examples/agent.ts for one that does.`,
   );

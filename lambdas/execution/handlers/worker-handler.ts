@@ -74,6 +74,7 @@ export function handleExecutionBatches(request: {
     const message = parseExecutionMessage(body);
     if ("taskId" in message) return worker.run({ ...message, signal });
     if ("look" in message) return worker.look(message.look);
+    if ("vote" in message) return worker.vote(message.vote);
     if (delivery === undefined) throw new SekishoError("push_not_supported");
     return delivery.deliver({ ...message.push, signal });
   }

@@ -8,7 +8,8 @@ import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { createTrace, type Metrics, readTraceId } from "../../shared/telemetry/telemetry.ts";
 import { type AuthenticatedCaller, createParamsError, type MethodCall, type MethodHandlers } from "../http/exchange.ts";
-import { isAsking, isOver, questionEndsAtMs } from "../tasks/changes.ts";
+import type { PassVote } from "../runs/feedback.ts";
+import { isAsking, isOver, questionEndsAtMs, voteChange } from "../tasks/changes.ts";
 import {
   createFingerprint,
   deriveTaskId,
@@ -92,12 +93,13 @@ export function isMethodName(name: string): name is MethodName {
 type MethodSettings = Pick<RunTimes, "syncBudgetMs" | "writingBudgetMs" | "pollAfterMs" | "progressMs"> & {
   tasks: Tasks;
   now: () => number;
+  passVote: PassVote;
   isStopping: () => boolean;
   newId: () => string;
 };
 
 export function createMethods(settings: MethodSettings): MethodHandlers {
-  const { tasks, syncBudgetMs, writingBudgetMs, pollAfterMs, progressMs, isStopping, newId, now } = settings;
+  const { tasks, syncBudgetMs, writingBudgetMs, pollAfterMs, progressMs, passVote, isStopping, newId, now } = settings;
   const lastPolls = createLastPolls();
 
   /** Answers with the task's state. The recommended delay before the next poll counts from `sinceMs`. */
@@ -162,6 +164,17 @@ export function createMethods(settings: MethodSettings): MethodHandlers {
       const fingerprint = digest([option_id, text, user_id, ...(values === undefined ? [] : [values])]);
       const reply = { id: answerId, questionId, fingerprint, option_id, text, fields, user_id };
       return answer(await tasks.answer({ principal, taskId, answer: reply }), now());
+    },
+
+    /** Stores a person's vote on the answer of a completed task, then passes it to the agent. */
+    async feedback({ params, caller: { principal } }) {
+      const { task_id: taskId, request_id: requestId, vote, voter_id: voterId, voted_at } = params;
+      const change = voteChange({ voterId, vote, atMs: Date.parse(voted_at) });
+      const task = await tasks.update({ principal, taskId, requestId, change });
+      const { id: task_id, state: current } = task;
+      if (current !== "completed") throw new SekishoError("invalid_state", { details: { task_id, current } });
+      await passVote({ task, voterId });
+      return { status: "recorded", task_id };
     },
 
     "rpc.discover": async () => openRpc(),

@@ -10,6 +10,7 @@ import { withDefaults } from "../host-settings.ts";
 import { isUnstarted } from "../tasks/changes.ts";
 import { createLogIds, type RunTimes } from "../tasks/execution-task.ts";
 import type { ExecutionStore } from "../tasks/task-store.ts";
+import { createPassVote } from "./feedback.ts";
 import { createAdvanceIfDue, createQueuedRuns, createRuns } from "./runs.ts";
 
 export type ExecutionWorker = {
@@ -21,6 +22,8 @@ export type ExecutionWorker = {
   run(request: { taskId: string; signal: AbortSignal }): Promise<void>;
   /** Starts or ends a task with push configurations if that is due. Does nothing without `notifications`. */
   look: HandleLook;
+  /** Passes a vote to the agent. Rejects if the store is unavailable or the agent failed. */
+  vote(request: { taskId: string; voterId: string }): Promise<void>;
 };
 
 type WorkerOptions = Partial<RunTimes> & {
@@ -77,7 +80,12 @@ export function createExecutionWorker(options: WorkerOptions): ExecutionWorker {
     }
   }
 
+  const passVote = createPassVote(settings);
   return {
+    async vote({ taskId, voterId }) {
+      const task = await guarded.get({ id: taskId });
+      if (task !== undefined) await passVote({ task, voterId });
+    },
     look: notifications && outbox ? createLook({ queue: notifications, outbox }) : async () => {},
     async run({ taskId, signal }) {
       const stop = () => runs.stop({ id: taskId, cause: "stopped" });

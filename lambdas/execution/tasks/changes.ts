@@ -144,6 +144,19 @@ export function cancelChange({ expiresAtMs }: { expiresAtMs: number }): TaskChan
   return (task) => endTask({ task, state: "canceled", expiresAtMs });
 }
 
+/** A record keeps the votes of so many people. */
+const maxVoters = 100;
+
+/** Stores a vote in place of an earlier one of the same person. An older one changes nothing, so repeated and late requests do no harm. */
+export function voteChange(given: NonNullable<ExecutionTask["votes"]>[number]): TaskChange {
+  return (task) => {
+    const { votes = [], state } = task;
+    const known = votes.find(({ voterId }) => voterId === given.voterId);
+    if (state !== "completed" || (known !== undefined && known.atMs >= given.atMs)) return undefined;
+    return { ...task, votes: [...votes.filter((one) => one !== known), given].slice(-maxVoters) };
+  };
+}
+
 export function isLost(request: { task: ExecutionTask; nowMs: number; lostAfterMs: number }): boolean {
   const { task, nowMs, lostAfterMs } = request;
   return task.state === "working" && task.lease !== undefined && nowMs >= task.lease.untilMs + lostAfterMs;

@@ -142,6 +142,8 @@ const executionTaskSchema = z.object({
   answers: z.array(answerSchema).optional(),
   /** Present in the states `completed`, `failed` and `rejected`. */
   outcome: outcomeSchema.optional(),
+  /** What people think of the answer: the latest vote of each person, the newest last. */
+  votes: z.array(z.object({ voterId: z.string(), vote: z.enum(["up", "down"]), atMs: z.number() })).optional(),
   a2a: a2aSchema.optional(),
 });
 export type ExecutionTask = z.infer<typeof executionTaskSchema>;

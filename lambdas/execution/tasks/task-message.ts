@@ -25,8 +25,16 @@ const lookSchema = z.object({
 });
 export type TaskLook = z.infer<typeof lookSchema>;
 
-/** A task to run, a push notice, or a look at a task. The latter two are nested, so that a reader cannot take them for a task to run. */
-const taskMessageSchema = z.union([runSchema, z.object({ push: pushNoticeSchema }), z.object({ look: lookSchema })]);
+/** Asks a worker to pass the vote of a person to the agent. The vote is in the task's record. */
+const voteSchema = z.object({ taskId: z.string().min(1), voterId: z.string().min(1) });
+
+/** A task to run, a push notice, a look at a task, or a vote. All but the first are nested, so that no reader takes them for a task to run. */
+const taskMessageSchema = z.union([
+  runSchema,
+  z.object({ push: pushNoticeSchema }),
+  z.object({ look: lookSchema }),
+  z.object({ vote: voteSchema }),
+]);
 export type ExecutionMessage = z.infer<typeof taskMessageSchema>;
 
 export function encodeExecutionMessage(message: ExecutionMessage): string {

@@ -114,6 +114,10 @@ export const slackSchema = z.strictObject({
     .boolean()
     .default(true)
     .describe("Shows an answer while it is written, if the agent reports partial text."),
+  feedback: z
+    .boolean()
+    .default(true)
+    .describe("Shows 👍 and 👎 under each answer. Votes go into the usage history and to the Execution zone."),
   contact: z
     .string()
     .min(1)

@@ -46,6 +46,8 @@ export type Gate = Pick<Quotas, "charge" | "release"> & {
   mayRefuse(
     request: PersonQuery & { isStranger: boolean; kind: string; threadTs: string | undefined },
   ): Promise<boolean>;
+  /** True if the rules allow the person to ask in the task's channel. `external` is where the person stands in a shared channel. */
+  mayAskThere(request: PersonQuery & { external: UserMessage["external"]; signal: AbortSignal }): Promise<boolean>;
   mayCancel(request: { task: Task; user: string; signal: AbortSignal }): Promise<boolean>;
   /** Decides by `questions.answerBy` of the task's destination. `external` is where the person stands in a shared channel. */
   mayAnswer(request: {
@@ -131,6 +133,9 @@ export function createGate(options: {
       const requester = { ...task.message, user };
       return isStranger ? refusals.claim({ requester }) : refusals.claimNotice({ requester, kind, threadTs });
     },
+
+    mayAskThere: ({ task, user, external, signal }) =>
+      mayAsk({ ...toQuery(task, signal), requester: { ...personOf(task, user), external } }),
 
     async mayCancel({ task, user, signal }) {
       const { admins } = config.slack;

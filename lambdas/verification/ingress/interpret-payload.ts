@@ -5,7 +5,7 @@
 import * as z from "zod/mini";
 import type { Trace } from "../../shared/telemetry/telemetry.ts";
 import { boundedText, readUserText, slackId } from "../slack/api/user-text.ts";
-import { decodeButton } from "../slack/messages/blocks.ts";
+import { decodeButton } from "../slack/messages/buttons.ts";
 import type {
   AskMessage,
   ButtonClick,

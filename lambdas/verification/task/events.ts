@@ -60,8 +60,8 @@ export type TaskEvent =
   /** The question's message shows its current state. */
   | { type: "question_shown"; nowMs: number }
   | { type: "canceled"; nowMs: number }
-  /** The message that an operator retries, or that a person asks about. `text` is undefined if the message is gone. */
-  | { type: "message_read"; nowMs: number; text: string | undefined; files?: UserFile[] | undefined }
+  /** The message that is tried again, or that a person asks about. */
+  | ({ type: "message_read"; nowMs: number } & MessageRead)
   /** What the bot says about itself to the person, in mrkdwn. */
   | { type: "help_written"; text: string }
   /** `count` tasks of the thread were asked to end. `isRepeated`: an earlier message had asked all of them. */
@@ -169,3 +169,6 @@ export type TaskEffect =
 
 /** The effects that end in an event. */
 export type Act = Exclude<TaskEffect, { type: "wake" | "stop_session" }>;
+
+/** The text and the files of a message that is tried again, or what of it Slack no longer has. */
+export type MessageRead = { text: string; files: readonly UserFile[] } | { lack: "message" | "files" };

@@ -80,7 +80,7 @@ export const askMessageSchema = z.object({
   receivedAtMs: z.int(),
   trace: z.object({ traceparent: z.string(), tracestate: z.string().optional() }),
   message: userMessageSchema,
-  /** An operator's retry of the task with this request id. The text is read from Slack again. */
+  /** A retry of the task with this request id, by an operator or by its button. Text and files are read from Slack again. */
   retryOf: requestId.optional(),
   /** It was a dead letter. A copy is stored for an operator, and this one is retried automatically. */
   buried: z.boolean().optional(),
@@ -123,6 +123,17 @@ const cancelSchema = z.object({ type: z.literal("cancel"), requestId, early: z.i
 /** The task before this one in its thread is over, so this one may begin. `early` is the same as in `cancel`. */
 const threadFreeSchema = z.object({ type: z.literal("thread_free"), requestId, early: z.int().optional() });
 
+export const voteSchema = z.enum(["up", "down"]);
+
+/** The task's record has a vote that the usage history and the Execution zone are to get. `tries` counts the failed calls. */
+const voteGivenSchema = z.object({
+  type: z.literal("vote_given"),
+  requestId,
+  voterId: z.string(),
+  tries: z.int().optional(),
+});
+export type VoteGiven = z.infer<typeof voteGivenSchema>;
+
 /** A person clicked a button of one of the bot's messages. `question` and `option` count from 0. */
 const buttonClickSchema = z.object({
   type: z.literal("button_click"),
@@ -140,6 +151,8 @@ const buttonClickSchema = z.object({
     z.object({ type: z.literal("answer"), question: z.int().min(0), option: z.int().min(0) }),
     /** Opens the modal with the question's fields. Without a trigger no modal can be opened. */
     z.object({ type: z.literal("open_form"), question: z.int().min(0), triggerId: z.string().optional() }),
+    z.object({ type: z.literal("feedback"), vote: voteSchema }),
+    z.object({ type: z.literal("retry") }),
   ]),
 });
 export type ButtonClick = z.infer<typeof buttonClickSchema>;
@@ -212,6 +225,7 @@ export const queueMessageSchema = z.discriminatedUnion("type", [
   conversationOpenedSchema,
   homeOpenedSchema,
   sessionStoppedSchema,
+  voteGivenSchema,
   askMessageSchema,
   messageChangeSchema,
   wakeSchema,
@@ -222,7 +236,7 @@ export const queueMessageSchema = z.discriminatedUnion("type", [
 export type QueueMessage = z.infer<typeof queueMessageSchema>;
 
 /** The messages that move the task that they name. */
-export type TaskMessage = Exclude<QueueMessage, Interaction>;
+export type TaskMessage = Exclude<QueueMessage, Interaction | VoteGiven>;
 
 const interactions: readonly string[] = [
   "button_click",

@@ -195,8 +195,8 @@ export function uuidV5({ namespace, name }: { namespace: string; name: string })
 }
 
 /**
- * The request id of an operator's retry. It is derived, so that requesting the same retry twice gives one task. `originalId` is the id of
- * the post's own task, never of a retry. `count` is 1 for the first retry.
+ * The request id of a retry. It is derived, so that requesting the same retry twice gives one task. Of an operator's retries `originalId` is
+ * the id of the post's own task, never of a retry, and `count` is 1 for the first.
  */
 export function retryIdOf({ originalId, count }: { originalId: string; count: number }): string {
   return uuidV5({ namespace: originalId, name: `retry ${count}` });
@@ -224,4 +224,13 @@ export function sessionIdOf({
   const conversation = message.direct ? channel : [channel, threadTs];
   const name = JSON.stringify(["session", message.appId, conversation, perTask ?? null]);
   return `s-${createHmac("sha256", zoneSecret).update(name).digest("hex")}`;
+}
+
+/** An opaque id of a person who votes: the same for all of their votes. Without the zone's secret nobody can tell who it is. */
+export function voterIdOf(request: { team: string; user: string; zoneSecret: string }): string {
+  const { team, user, zoneSecret } = request;
+  return createHmac("sha256", zoneSecret)
+    .update(JSON.stringify(["voter", team, user]))
+    .digest("hex")
+    .slice(0, 32);
 }

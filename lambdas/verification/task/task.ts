@@ -10,7 +10,7 @@ import {
   stepSchema,
 } from "../../../contracts/methods.ts";
 import { fieldValuesSchema, questionFieldsSchema } from "../../../contracts/question-fields.ts";
-import { type AskMessage, askMessageSchema, type Installation } from "./messages.ts";
+import { type AskMessage, askMessageSchema, type Installation, voteSchema } from "./messages.ts";
 
 export type Locale = "en" | "ja";
 
@@ -55,8 +55,8 @@ const outcomeSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("canceling"), count: z.int() }),
   /** The message was the word for help. `text` is what the bot says about itself, in mrkdwn. */
   z.object({ type: z.literal("help"), text: z.string() }),
-  /** The message that an operator retries is gone, or cannot be read. */
-  z.object({ type: z.literal("unreadable") }),
+  /** A message that is tried again is gone, or cannot be read; or its `files` are gone. */
+  z.object({ type: z.literal("unreadable"), files: z.literal(true).optional() }),
   /** A quota of the user, the channel or other bots is used up. `retryAtMs` is when there is room; absent for a quota of concurrent tasks. */
   z.object({ type: z.literal("limited"), by: z.enum(["user", "channel", "bots"]), retryAtMs: z.int().optional() }),
   /** A file of the message cannot be sent to the agent. */
@@ -235,7 +235,7 @@ export const taskSchema = z.object({
   receivedAtMs: z.int(),
   /** Changes of the state and requests of people, not every poll. The latest last. */
   history: z.array(historyEntrySchema).default([]),
-  /** The task that this one is an operator's retry of. */
+  /** The task that this one is a retry of. */
   retryOf: z.string().optional(),
   trace: askMessageSchema.shape.trace,
   message: askMessageSchema.shape.message,
@@ -262,6 +262,9 @@ export const taskSchema = z.object({
   answeredBy: z.array(z.string()).optional(),
   /** Slack refuses the blocks, so texts are posted as mrkdwn only. */
   mrkdwnFallback: z.literal(true).optional(),
+
+  /** What people think of the answer: the latest vote of each person, under an opaque id (`routing.ts`), the newest last. */
+  votes: z.array(z.object({ voterId: z.string(), vote: voteSchema, atMs: z.int() })).optional(),
 
   outcome: outcomeSchema.optional(),
   delivery: deliverySchema.optional(),

@@ -74,34 +74,39 @@ export function onReplyGiven(task: Task, { decision, nowMs }: EventOf<"reply_giv
   return turnAway(task, failedOutcome({ reason: "invalid_params", lost: false }));
 }
 
-/** Continues with the message's current text. */
-export function onMessageRead(task: Task, event: EventOf<"message_read">, policy: Policy): Transition {
-  const { text, nowMs } = event;
-  if (task.message.about !== undefined) return onAboutRead(task, event, policy);
-  if (text === undefined) return setOutcome(task, { type: "unreadable" });
+/** Continues with the current text and files of a message that is tried again, or that a person asks about. */
+export function onMessageRead(task: Task, read: EventOf<"message_read">, policy: Policy): Transition {
+  if (task.message.about !== undefined) return onAboutRead(task, read, policy);
+  if ("lack" in read) {
+    return setOutcome(task, { type: "unreadable", ...(read.lack === "files" && { files: true as const }) });
+  }
+  const { text, nowMs } = read;
   if (task.message.botIds === undefined && isCancelWord(text)) return { task, effects: [{ type: "cancel_thread" }] };
   if (task.message.unaddressed && !policy.threadReplies) return ignore(task);
-  return acceptMessage({ ...task, message: { ...task.message, text } }, { nowMs, policy });
+  const { files: _files, hadFiles: _hadFiles, ...message } = task.message;
+  const files = read.files.length > 0 ? { files: [...read.files] } : {};
+  return acceptMessage({ ...task, message: { ...message, text, ...files } }, { nowMs, policy });
 }
 
 /**
  * Continues with the message that a person asks about. It is never a reply to a question, nor the word to cancel, because the person chose
  * it from Slack's menu. The instruction of a retry is erased, so that the retry would be another request.
  */
-function onAboutRead(task: Task, { text, files = [], nowMs }: EventOf<"message_read">, policy: Policy): Transition {
+function onAboutRead(task: Task, read: EventOf<"message_read">, policy: Policy): Transition {
   const { about, ...message } = task.message;
-  if (about === undefined || text === undefined || about.hadInstruction) return turnAway(task, { type: "unreadable" });
-  return acceptMessage({ ...task, message: withAbout({ ...message, about }, { text, files }) }, { nowMs, policy });
+  if (about === undefined || "lack" in read || about.hadInstruction) return turnAway(task, { type: "unreadable" });
+  const { nowMs } = read;
+  return acceptMessage({ ...task, message: withAbout({ ...message, about }, read) }, { nowMs, policy });
 }
 
 /** The message with the text and the files of the one that it is about. */
-function withAbout(message: Task["message"], read: { text: string; files: UserFile[] }): Task["message"] {
+function withAbout(message: Task["message"], read: { text: string; files: readonly UserFile[] }): Task["message"] {
   const { files: _files, ...rest } = message;
   const instruction = message.about?.instruction.trim() ?? "";
   return {
     ...rest,
     text: aboutText({ instruction, text: read.text }),
-    ...(read.files.length > 0 && { files: read.files }),
+    ...(read.files.length > 0 && { files: [...read.files] }),
   };
 }
 

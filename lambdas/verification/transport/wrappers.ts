@@ -138,9 +138,12 @@ export function circuitBreaker(options: {
 
   return (next) => async (call) => {
     const tripped = failures >= maxFailures;
+    // A vote neither opens the circuit nor probes it, because what a host makes of votes must not keep tasks from it.
+    const isVote = call.method === "feedback";
+    if (isVote && !tripped) return next(call);
     if (tripped) {
       const waitMs = openUntilMs - now();
-      if (waitMs > 0 || probing) {
+      if (waitMs > 0 || probing || isVote) {
         onState({ isOpen: true });
         throw new SekishoError("unavailable", {
           details: { retry_after_ms: Math.max(waitMs, 0) },

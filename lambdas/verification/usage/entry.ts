@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { Config } from "../../shared/config/schema.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
 import { truncate } from "../../shared/untrusted-input.ts";
+import { voteSchema } from "../task/messages.ts";
 import { hasFailedDelivery, personKeyOf, type Task, type TaskOutcome, tokensSchema } from "../task/task.ts";
 
 const dayMs = 24 * 3600_000;
@@ -25,7 +26,7 @@ export const usageOutcomes = [
 const historyEntrySchema = z.object({
   id: z.string(),
   revision: z.int(),
-  /** Contains the UTC day on which the task ended, so that the entries of a past day never change. */
+  /** Contains the UTC day on which the task ended, so that the entries of a past day stay the same but for their votes. */
   state: z.string().startsWith("history/"),
   principal: z.string(),
   /** When the task ended. */
@@ -43,6 +44,8 @@ const historyEntrySchema = z.object({
   /** How many questions the agent asked. */
   questions: z.int(),
   tokens: tokensSchema.optional(),
+  /** What people think of the answer, by their opaque ids. */
+  votes: z.record(z.string(), voteSchema).optional(),
   texts: z.object({ question: z.string(), answer: z.string().optional() }).optional(),
 });
 export type HistoryEntry = z.infer<typeof historyEntrySchema>;
@@ -131,6 +134,7 @@ export function createHistoryEntry(options: {
     polls: wait?.polls ?? 0,
     questions: question === undefined ? 0 : question.index + 1,
     ...(tokens !== undefined && { tokens }),
+    ...(task.votes !== undefined && { votes: votesByPerson(task.votes) }),
     ...(texts && {
       texts: {
         question: truncate(message.text, maxTextLength),
@@ -138,6 +142,28 @@ export function createHistoryEntry(options: {
       },
     }),
   };
+}
+
+export function votesByPerson(votes: NonNullable<Task["votes"]>): NonNullable<HistoryEntry["votes"]> {
+  return Object.fromEntries(votes.map(({ voterId, vote }) => [voterId, vote]));
+}
+
+/** How many people found the answer helpful, and how many did not. */
+export function countVotes(votes: HistoryEntry["votes"]): { up: number; down: number } {
+  const all = Object.values(votes ?? {});
+  const up = all.filter((vote) => vote === "up").length;
+  return { up, down: all.length - up };
+}
+
+/** Keeps an entry small, however many people vote. */
+const maxVoters = 1000;
+
+/** Adds the task's votes to its entry. Returns undefined if that changes nothing. */
+export function withVotes(entry: HistoryEntry, votes: NonNullable<Task["votes"]>): HistoryEntry | undefined {
+  const { votes: noted = {} } = entry;
+  const isFull = Object.keys(noted).length >= maxVoters;
+  const news = votes.filter(({ voterId, vote }) => noted[voterId] !== vote && !(isFull && !(voterId in noted)));
+  return news.length === 0 ? undefined : { ...entry, votes: { ...noted, ...votesByPerson(news) } };
 }
 
 type HistoryEnd = Pick<HistoryEntry, "outcome" | "reason">;

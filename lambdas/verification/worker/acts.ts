@@ -12,7 +12,7 @@ import { answerPart, placeholderPart } from "../slack/messages/blocks.ts";
 import { helpText } from "../slack/messages/help.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import { createThreadHistory } from "../slack/messages/thread-history.ts";
-import type { Act, Context, TaskEvent } from "../task/events.ts";
+import type { Act, Context, MessageRead, TaskEvent } from "../task/events.ts";
 import { installationOf, type Task, type TaskOutcome, threadRefOf } from "../task/task.ts";
 import { maxContextTries } from "../task/unsent.ts";
 import type { UsageHistory } from "../usage/entry.ts";
@@ -232,8 +232,8 @@ async function prepare(request: PrepareRequest): Promise<Context> {
 async function readChangedAbout(request: PrepareRequest): Promise<Context["about"]> {
   const { message, history } = request.task;
   if (message.about === undefined || !history.some(({ state }) => state === "queued")) return undefined;
-  const { text, files = [] } = await readMessage(request);
-  return text === undefined ? "gone" : { text, files };
+  const read = await readMessage(request);
+  return "lack" in read ? "gone" : { text: read.text, files: [...read.files] };
 }
 
 /** Resolves to no history if the bot may not read the thread. */
@@ -251,32 +251,27 @@ async function readHistory({ slack, task, signal }: PrepareRequest): Promise<Con
   }
 }
 
-type ReadMessage = Pick<Extract<TaskEvent, { type: "message_read" }>, "text" | "files">;
-
-async function readMessage(request: { slack: SlackApi; task: Task; signal: AbortSignal }): Promise<ReadMessage> {
-  const { slack, task, signal } = request;
-  const { about, channel, threadTs } = task.message;
-  if (about === undefined) return { text: await readMessageText(request) };
-  const call = { installation: installationOf(task), requestId: task.id, signal };
-  const found = await slack.message({ ...call, channel, ts: about.ts, threadTs });
-  return found ?? { text: undefined };
-}
-
 /**
- * Reads the text of a message that an operator retries. It comes from Slack, because Sekisho erased it. Resolves to undefined if the
- * message is gone. Rejects with a SlackError.
+ * Reads the text and the files of a message that is tried again, or that a person asks about. They come from Slack, because Sekisho does
+ * not keep them. Resolves to a `lack` if the message, or all of its files, are gone. Rejects with a SlackError.
  */
-export async function readMessageText(request: {
-  slack: SlackApi;
-  task: Task;
-  signal: AbortSignal;
-}): Promise<string | undefined> {
-  const { ts, botUsers = [] } = request.task.message;
+export async function readMessage(request: { slack: SlackApi; task: Task; signal: AbortSignal }): Promise<MessageRead> {
+  const { slack, task, signal } = request;
+  const { message: asked } = task;
+  if (asked.about !== undefined) {
+    const { channel, threadTs, about } = asked;
+    const call = { installation: installationOf(task), requestId: task.id, signal };
+    return (await slack.message({ ...call, channel, ts: about.ts, threadTs })) ?? { lack: "message" };
+  }
   const messages = await messagesFromTask(request);
-  const message = messages.find((candidate) => candidate.ts === ts);
-  // The record no longer has the message's files, and without them it would be a different request.
-  if (message === undefined || message.text === "" || message.fileIds.length > 0) return undefined;
-  return readUserText({ text: message.text, botUsers });
+  const message = messages.find((candidate) => candidate.ts === asked.ts);
+  if (message === undefined) return { lack: "message" };
+  const { files = [] } = message;
+  const hadFiles = asked.hadFiles === true || (asked.files?.length ?? 0) > 0;
+  // Without them it would be a different request.
+  if (hadFiles && files.length === 0) return { lack: "files" };
+  if (message.text === "" && files.length === 0) return { lack: "message" };
+  return { text: readUserText({ text: message.text, botUsers: asked.botUsers ?? [] }), files };
 }
 
 /** How long a worker waits for Slack to accept a notice. */

@@ -53,6 +53,7 @@ export function createSafeText(text: TaskText): TaskText {
     replaced: text.replaced,
     lateChange: text.lateChange,
     questionModal: text.questionModal,
+    withoutRetry: text.withoutRetry,
     buttonClickRefused: text.buttonClickRefused,
   };
 }

@@ -56,6 +56,8 @@ async function handleDeadLetter(options: ActlessOptions, { message, signal, keep
   if (message.type === "conversation_opened" || message.type === "home_opened") return;
   // Its trigger is good for three seconds.
   if (message.type === "shortcut_used") return;
+  // The vote is in the task's record.
+  if (message.type === "vote_given") return;
   // The person sees that the click had no effect, and may click again.
   if (isInteraction(message)) return keep();
   if (message.type === "redrive" || message.type === "cancel") return retryRequest(options, { message, keep });

@@ -16,6 +16,7 @@ import { hasFailedDelivery, installationOf, type Task, threadRefOf } from "../ta
 import { type Indicators, markOver } from "./indicators.ts";
 import {
   type DeliveryAction,
+  isOutcome,
   isSlackError,
   knownPosts,
   type OwnPost,
@@ -89,8 +90,13 @@ async function share({ slack, task, signal }: Request): Promise<boolean> {
 export async function hasLeftovers(request: Request): Promise<boolean> {
   const found = await ownPosts(request);
   const isSurplus = planRequest(request, { found, asNew: true }).some(({ type }) => type === "remove");
-  if (isSurplus || found.some(({ buttons }) => buttons !== undefined)) return true;
+  if (isSurplus || found.some(hasOldButtons)) return true;
   return (await findSurplusOpenings(request)).length > 0;
+}
+
+/** The button to try a failed task again stays. */
+function hasOldButtons({ part, buttons }: OwnPost): boolean {
+  return buttons !== undefined && !isOutcome(part);
 }
 
 /**
@@ -105,7 +111,7 @@ export async function cleanUpThread(request: Request): Promise<void> {
     await perform(request, action);
     removed.add(action.ts);
   }
-  for (const post of found) if (!removed.has(post.ts)) await closeButtons(request, post);
+  for (const post of found.filter(hasOldButtons)) if (!removed.has(post.ts)) await closeButtons(request, post);
   for (const opening of await findSurplusOpenings(request)) await removeIn(request, opening);
 }
 

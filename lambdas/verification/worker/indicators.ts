@@ -23,8 +23,11 @@ const timeoutMs = 3000;
 
 export async function markReceived(request: Request): Promise<void> {
   const { task, text, indicators } = request;
+  const { reactions } = indicators;
   await Promise.all([
-    indicators.reactions && react(request, indicators.reactions.received, true),
+    reactions && react(request, reactions.received, true),
+    // The failure of the first try.
+    reactions && task.retryOf !== undefined && react(request, reactions.failed, false),
     setStatus(request, text.status(task)),
     beginSession(request),
   ]);

@@ -22,7 +22,9 @@ import type { Indicators } from "./indicators.ts";
 import { createHandleShortcut, giveForm, openForm } from "./modals.ts";
 import type { PublishHome } from "./overview.ts";
 import { heldDelayMs, type Notify, type Questions } from "./questions.ts";
+import type { RetryByClick } from "./retry-click.ts";
 import type { Threads } from "./threads.ts";
+import type { Votes } from "./votes.ts";
 
 export type HandleInteraction = (request: { interaction: Interaction; signal: AbortSignal }) => Promise<void>;
 
@@ -31,6 +33,8 @@ type Options = {
   queue: TaskQueue;
   gate: Gate;
   questions: Questions;
+  takeVote: Votes["take"];
+  retryByClick: RetryByClick;
   threads: Threads;
   notify: Notify;
   slack: SlackApi;
@@ -85,7 +89,7 @@ async function notifyRefusal(
 }
 
 function createHandleButtonClick(options: Options) {
-  const { store, queue, gate, questions, log, now } = options;
+  const { store, queue, gate, questions, takeVote, retryByClick, log, now } = options;
   async function cancel({ buttonClick, task, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
     if (!(await gate.mayCancel({ task, user: buttonClick.user, signal }))) return { type: "not_yours" };
     if (task.outcome !== undefined || task.state === "done") return { type: "over" };
@@ -107,11 +111,8 @@ function createHandleButtonClick(options: Options) {
     switch (decision.type) {
       case "taken":
         return undefined;
-      case "held": {
-        const delayMs = heldDelayMs(now() - buttonClick.atMs);
-        await queue.send({ body: JSON.stringify(buttonClick), delayMs, group: queueGroupOf(task) });
-        return undefined;
-      }
+      case "held":
+        return handleLater({ buttonClick, task });
       case "says_nothing":
         return { type: "over" };
       case "not_yours":
@@ -121,20 +122,54 @@ function createHandleButtonClick(options: Options) {
     }
   }
 
-  function react({ buttonClick, task, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
+  async function vote({ buttonClick, task, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
+    const { button, user, atMs } = buttonClick;
+    if (button.type !== "feedback") return undefined;
+    if (isFromOtherWorkspace(buttonClick, task)) return { type: "not_yours" };
+    const click = { user, atMs, vote: button.vote };
+    const refusal = await takeVote({ task, click, external: externalOf(buttonClick, task), signal });
+    return refusal === "held" ? handleLater({ buttonClick, task }) : refusal;
+  }
+
+  async function retry({ buttonClick, task, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
+    if (isFromOtherWorkspace(buttonClick, task)) return { type: "not_yours" };
+    const refusal = await retryByClick({ task, click: buttonClick, signal });
+    return refusal === "held" ? handleLater({ buttonClick, task }) : refusal;
+  }
+
+  /** A worker acts on the task, and would lose its step if the record changed. */
+  async function handleLater({ buttonClick, task }: Pick<Clicked, "buttonClick" | "task">): Promise<undefined> {
+    const delayMs = heldDelayMs(now() - buttonClick.atMs);
+    await queue.send({ body: JSON.stringify(buttonClick), delayMs, group: queueGroupOf(task) });
+  }
+
+  async function open({ buttonClick, task, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
     const { button } = buttonClick;
-    if (button.type === "cancel") return cancel({ buttonClick, task, signal });
-    if (button.type === "answer") return answer({ buttonClick, task, signal });
+    if (button.type !== "open_form") return undefined;
     const external = externalOf(buttonClick, task);
     return openForm(options, { click: { ...buttonClick, button }, task, external, signal });
+  }
+
+  function handle(clicked: Clicked): Promise<ButtonClickRefusal | undefined> {
+    switch (clicked.buttonClick.button.type) {
+      case "cancel":
+        return cancel(clicked);
+      case "answer":
+        return answer(clicked);
+      case "feedback":
+        return vote(clicked);
+      case "retry":
+        return retry(clicked);
+      case "open_form":
+        return open(clicked);
+    }
   }
 
   return async ({ buttonClick, signal }: { buttonClick: ButtonClick; signal: AbortSignal }): Promise<void> => {
     const fields = { request_id: buttonClick.requestId, operation: buttonClick.button.type, user: buttonClick.user };
     const task = await store.get({ id: buttonClick.requestId });
     if (task === undefined || !isShownTo(task, buttonClick)) return log.warn("button_click_without_task", fields);
-    const clicked = { buttonClick, task, signal };
-    const refusal = await react(clicked);
+    const refusal = await handle({ buttonClick, task, signal });
     log.info("button_clicked", { ...fields, trace_id: readTraceId(task.trace), reason: refusal?.type });
     if (buttonClick.channel === undefined) {
       const { team, enterprise, user, requestId } = buttonClick;
@@ -168,6 +203,12 @@ function createHandleFormSubmitted(options: Options) {
 function externalOf({ userTeam }: ButtonClick | FormSubmitted, { message }: Task): Task["message"]["external"] {
   if (message.external === undefined) return undefined;
   return userTeam === message.team || userTeam === message.enterprise ? "channels" : "people";
+}
+
+/** In a channel that is shared with other organizations, the rules decide about people of other workspaces. */
+function isFromOtherWorkspace({ team, enterprise }: ButtonClick, { message }: Task): boolean {
+  const isSameOrganization = enterprise !== undefined && enterprise === message.enterprise;
+  return team !== message.team && !isSameOrganization && message.external === undefined;
 }
 
 type Clicked = { buttonClick: ButtonClick; task: Task; signal: AbortSignal };

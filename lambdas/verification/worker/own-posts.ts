@@ -162,7 +162,7 @@ export function planDelivery(request: {
   return [...actions, ...shares, ...removals];
 }
 
-/** True if the part belongs to an answer, or to a text that replaces one. */
-function isOutcome(part: number): boolean {
+/** True if the part belongs to an answer, to a failure, or to a text that replaces an answer. */
+export function isOutcome(part: number): boolean {
   return part > placeholderPart && part < Math.min(insteadPart + maxParts, questionPart);
 }

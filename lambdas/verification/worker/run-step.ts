@@ -22,6 +22,7 @@ import type { NoticeLateChange } from "./late-changes.ts";
 import { countStep, createDeliverySpan, giveUpReason, recordTaskSpan } from "./step-metrics.ts";
 import { createStepSpan, type QueueSystem } from "./step-span.ts";
 import type { Threads } from "./threads.ts";
+import type { Votes } from "./votes.ts";
 
 /** One event of a step and its result, for the local page. */
 export type Observation = { requestId: string; event: TaskEvent; task: Task; effects: TaskEffect[] };
@@ -70,6 +71,7 @@ export type WorkerOptions = ActlessOptions & {
   isIgnored: Gate["isIgnored"];
   noticeLateChange: NoticeLateChange;
   handleInteraction: HandleInteraction;
+  passVote: Votes["pass"];
   /** The key of the session ids. Rejects if the store is unavailable. */
   zoneSecret: () => Promise<string>;
 };

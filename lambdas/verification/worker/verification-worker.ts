@@ -5,7 +5,7 @@ import type { AllowlistRule, Config } from "../../shared/config/schema.ts";
 import type { ItemWriter, TaskItem, TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { ItemError } from "../../shared/engine/records.ts";
 import type { Log } from "../../shared/log.ts";
-import { noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts";
+import { createTrace, noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import type { Files } from "../files/files.ts";
 import { createGate, type Gate, parseUsage, type Usage } from "../gate/gate.ts";
@@ -25,9 +25,11 @@ import { createHandleInteraction } from "./interactions.ts";
 import { createNoticeLateChange } from "./late-changes.ts";
 import { createPublishHome, createReadOverview } from "./overview.ts";
 import { createQuestions } from "./questions.ts";
+import { createRetryByClick } from "./retry-click.ts";
 import type { Observation } from "./run-step.ts";
 import type { QueueSystem } from "./step-span.ts";
 import { createThreads } from "./threads.ts";
+import { createVotes } from "./votes.ts";
 import { createWorker, type Worker } from "./worker.ts";
 
 /** `open` opens a store of the engine for items of one kind. */
@@ -51,7 +53,7 @@ export type WorkerEngine = {
   secretStore: TaskStore<ZoneSecret>;
   usageStore: TaskStore<Usage>;
   refusalStore: TaskStore<RefusalRecord>;
-  historyStore: Pick<WorkerStores["historyStore"], "create">;
+  historyStore: Pick<WorkerStores["historyStore"], "get" | "create" | "replace">;
   ruleStore: Pick<WorkerStores["ruleStore"], "get">;
   queue: TaskQueue;
   /** The queue's kind, for spans. */
@@ -88,8 +90,10 @@ export function createVerificationWorker(options: {
   const contact = chooseContact(config.slack);
   const { policy = createPolicy({ config }) } = options;
   const { gate = createGate({ config, extraRules, ruleStore, usageStore, refusalStore, slack, log, now }) } = options;
+  const { sampleRatio } = config.telemetry.traces;
   const prompts = assistant?.prompts ?? [];
-  const { text: unsafeText = createTaskText({ locale: toDefaultLocale(config.slack), contact }) } = options;
+  const texts = { locale: toDefaultLocale(config.slack), feedback: config.slack.feedback };
+  const { text: unsafeText = createTaskText({ ...texts, contact }) } = options;
   const sessions = assistant?.experience === "agent";
   const indicators = { reactions: reactions === false ? undefined : reactions, status, sessions };
   const text = createSafeText(unsafeText);
@@ -101,6 +105,16 @@ export function createVerificationWorker(options: {
   const readOverview = createReadOverview({ config, contact, store, gate, text });
   const publishHome = createPublishHome({ readOverview, gate, slack, log, now });
   const questions = createQuestions({ ...shared, store, queue });
+  const zoneSecret = createZoneSecret({ store: engine.secretStore, newSecret });
+  const votes = createVotes({
+    ...shared,
+    store,
+    historyStore: engine.historyStore,
+    queue,
+    destinations,
+    zoneSecret,
+    log,
+  });
   const answering = { files, usageHistory, questions, readOverview, streaming, destinations, stopping };
   const runAct = createRunAct({ ...shared, ...answering });
   return createWorker({
@@ -111,9 +125,13 @@ export function createVerificationWorker(options: {
     isKnownThread: threads.isKnown,
     isIgnored: gate.isIgnored,
     noticeLateChange: createNoticeLateChange({ store, slack, text }),
-    handleInteraction: createHandleInteraction({ ...shared, store, queue, questions, publishHome, prompts, log }),
+    handleInteraction: createHandleInteraction({
+      ...{ ...shared, store, queue, questions, publishHome, prompts, log, takeVote: votes.take },
+      retryByClick: createRetryByClick({ ...shared, store, queue, newTrace: () => createTrace({ sampleRatio }) }),
+    }),
+    passVote: votes.pass,
     leaseMs: config.limits.leaseMs,
-    zoneSecret: createZoneSecret({ store: engine.secretStore, newSecret }),
+    zoneSecret,
     log,
     telemetry,
     queueSystem,

@@ -50,6 +50,7 @@ export function createWorker(options: WorkerOptions): Worker {
       }
       const stop = signal ?? AbortSignal.timeout(options.leaseMs);
       if (isInteraction(message)) return options.handleInteraction({ interaction: message, signal: stop });
+      if (message.type === "vote_given") return options.passVote({ given: message, signal: stop });
       await handleMessage(options, message, signal);
     },
     deadLetter: createHandleDeadLetter(actless),

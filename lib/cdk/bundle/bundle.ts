@@ -144,6 +144,14 @@ function buildPackage({ name, exports, fileName, target }: LazyPackage & { targe
 
 type AgentSource = { agent: AgentConfig; configDirectory: string; target: string };
 
+/** The spread keeps esbuild from a warning about a file without `feedback`. */
+const agentModule = (file: string) => `import { agent } from ${file};
+import * as exported from ${file};
+const { feedback } = { ...exported };
+const run = (task, context) => agent(task, context);
+export const createAgent = () => (typeof feedback === "function" ? Object.assign(run, { feedback }) : agent);
+`;
+
 /** Bundles the configured agent alone. A built-in agent is a file that exports `createAgent`. */
 function buildAgent({ agent, configDirectory, target }: AgentSource): Built {
   const outfile = agentFileName;
@@ -153,7 +161,7 @@ function buildAgent({ agent, configDirectory, target }: AgentSource): Built {
   }
   const file = resolve(configDirectory, agent);
   if (!existsSync(file)) throw new ConfigError("The agent", [`${file} does not exist; execution.agent names it`]);
-  const contents = `import { agent } from ${JSON.stringify(file)};\nexport const createAgent = () => agent;\n`;
+  const contents = agentModule(JSON.stringify(file));
   const sourcefile = "agent-module.ts";
   try {
     return build({ stdin: { contents, resolveDir: projectDirectory, sourcefile, loader: "ts" }, target, outfile });

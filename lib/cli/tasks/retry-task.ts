@@ -1,23 +1,20 @@
 /** Retries a task as a new one. */
 import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
-import type { AskMessage } from "../../../lambdas/verification/task/messages.ts";
+import { createRetry, findRetryObstacle, type RetryObstacle } from "../../../lambdas/verification/task/retry.ts";
 import { retryIdOf } from "../../../lambdas/verification/task/routing.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { TaskZone } from "./stored-task.ts";
 
+const obstacles: Record<Exclude<RetryObstacle, "open">, string> = {
+  command: "was a slash command, which leaves no message to read again. Use the command again in Slack.",
+  cancel_word: "was a request to cancel, which cannot be retried. To cancel a task, run sekisho tasks cancel.",
+};
+
 /** Completes the sentence "Task ID …" with the reason why it cannot be retried. Undefined if it can be retried. */
-export function retryRefusal({ state, message, outcome, call }: Task): string | undefined {
-  if (state !== "done") return `has not ended yet (${state}). To cancel it, run sekisho tasks cancel.`;
-  if (message.command) {
-    return "was a slash command, which leaves no message to read again. Use the command again in Slack.";
-  }
-  if (message.hadFiles || (message.files?.length ?? 0) > 0) {
-    return "had files, which are not kept. Ask its writer to send the message with its files again in Slack.";
-  }
-  if (outcome?.type === "canceling" || (message.unaddressed && call?.deadlineAtMs === undefined)) {
-    return "was a request to cancel, which cannot be retried. To cancel a task, run sekisho tasks cancel.";
-  }
-  return undefined;
+export function retryRefusal(task: Task): string | undefined {
+  const obstacle = findRetryObstacle(task);
+  if (obstacle === "open") return `has not ended yet (${task.state}). To cancel it, run sekisho tasks cancel.`;
+  return obstacle && obstacles[obstacle];
 }
 
 const maxRetries = 100;
@@ -36,11 +33,9 @@ export async function sendRetry({
   for (let count = 1; count <= maxRetries; count += 1) {
     const requestId = retryIdOf({ originalId: retryOf, count });
     if ((await store.get({ id: requestId })) !== undefined) continue;
-    // The worker reads the text from Slack again, so none is sent.
-    const message = { ...task.message, text: "" };
     const trace = createTrace({ sampleRatio: sampleRatio() });
-    const ask: AskMessage = { type: "ask", requestId, receivedAtMs: Date.now(), trace, message, retryOf };
-    await queue.send({ body: JSON.stringify(ask), group: message.team });
+    const ask = createRetry({ task, requestId, receivedAtMs: Date.now(), trace });
+    await queue.send({ body: JSON.stringify(ask), group: task.message.team });
     return { requestId, retryOf };
   }
   throw new Error(`${retryOf} has been retried ${maxRetries} times. Ask again in Slack.`);

@@ -1,6 +1,7 @@
 /** The record of a task without its texts, for scripts and for a terminal. */
 import { sanitizeLine } from "../../../lambdas/shared/untrusted-input.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
+import { countVotes, votesByPerson } from "../../../lambdas/verification/usage/entry.ts";
 import { formatTable } from "../table.ts";
 import { describeNextStep, describeOutcome, formatDuration, formatTime } from "./text.ts";
 
@@ -44,6 +45,7 @@ export function toTaskView({ task, nowMs }: { task: Task; nowMs: number }) {
     lateChange: task.lateChange,
     question: question && viewQuestion(question),
     answeredBy: task.answeredBy,
+    votes: task.votes && countVotes(votesByPerson(task.votes)),
     progress: progress && pick(progress, "percent", "shownAtMs"),
     stream: stream && { messages: stream.messages.length, length: stream.length },
     ...pick(task, "mrkdwnFallback", "placeholder", "delivery", "cleanupDone", "textsErased"),

@@ -1,5 +1,5 @@
 /** An entry of the usage history as it is exported, with the same names in CSV and in JSON. */
-import type { HistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
+import { countVotes, type HistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
 
 type Value = string | number | undefined;
 
@@ -20,6 +20,8 @@ const fields: Record<string, (entry: HistoryEntry) => Value> = {
   input_tokens: ({ tokens }) => tokens?.input,
   output_tokens: ({ tokens }) => tokens?.output,
   total_tokens: ({ tokens }) => tokens?.total,
+  votes_up: ({ votes }) => votes && countVotes(votes).up,
+  votes_down: ({ votes }) => votes && countVotes(votes).down,
   question: ({ texts }) => texts?.question,
   answer: ({ texts }) => texts?.answer,
 };

@@ -1,9 +1,17 @@
-/** A summary of the usage history: tasks by destination and outcome, tokens, and the people with the most tasks. */
+/** A summary of the usage history: tasks by destination and outcome, tokens, votes on the answers, and the people with the most tasks. */
 import { personKeyOf } from "../../../lambdas/verification/task/task.ts";
-import { type HistoryEntry, usageOutcomes } from "../../../lambdas/verification/usage/entry.ts";
+import { countVotes, type HistoryEntry, usageOutcomes } from "../../../lambdas/verification/usage/entry.ts";
 import { formatTable } from "../table.ts";
 
-type Sum = { tasks: number; input: number; output: number; total: number; outcomes: Map<string, number> };
+type Sum = {
+  tasks: number;
+  input: number;
+  output: number;
+  total: number;
+  up: number;
+  down: number;
+  outcomes: Map<string, number>;
+};
 
 const noDestination = "(none)";
 const shownPeople = 10;
@@ -32,15 +40,18 @@ export function createSummary({ days, where }: { days: readonly string[]; where:
       const tasks = [...all.values()].reduce((sum, one) => sum + one, 0);
       const people = byPerson.size === 1 ? "1 person" : `${byPerson.size} people`;
       const outcomes = usageOutcomes.filter((outcome) => all.has(outcome));
+      const hasVotes = [...byDestination.values()].some(({ up, down }) => up + down > 0);
+      const votes = hasVotes ? ["votes up", "votes down"] : [];
       const rows = mostFirst(byDestination).map(([name, sum]) => [
         ...[name, sum.tasks, ...outcomes.map((outcome) => sum.outcomes.get(outcome) ?? 0)],
         ...[sum.input, sum.output, sum.total],
+        ...(hasVotes ? [sum.up, sum.down] : []),
       ]);
       const why = [...reasons].sort(([, a], [, b]) => b - a).map(([reason, times]) => `  ${times}  ${reason}`);
       const busiest = mostFirst(byPerson).slice(0, shownPeople);
       return [
         ...[`${span}: ${formatTasks(tasks)} of ${people} ${where}.`, ""],
-        ...formatTable([["destination", "tasks", ...outcomes, "tokens in", "tokens out", "tokens"], ...rows]),
+        ...formatTable([["destination", "tasks", ...outcomes, "tokens in", "tokens out", "tokens", ...votes], ...rows]),
         ...(why.length === 0 ? [] : ["", "Why:", ...why]),
         ...["", "Most tasks:"],
         ...formatTable(busiest.map(([person, sum]) => [`  ${person}`, formatTasks(sum.tasks), `${sum.total} tokens`])),
@@ -49,13 +60,16 @@ export function createSummary({ days, where }: { days: readonly string[]; where:
   };
 }
 
-function addTo(sums: Map<string, Sum>, key: string, { outcome, tokens = {} }: HistoryEntry): void {
-  const sum = sums.get(key) ?? { tasks: 0, input: 0, output: 0, total: 0, outcomes: new Map() };
+function addTo(sums: Map<string, Sum>, key: string, { outcome, tokens = {}, votes }: HistoryEntry): void {
+  const { up, down } = countVotes(votes);
+  const sum = sums.get(key) ?? { tasks: 0, input: 0, output: 0, total: 0, up: 0, down: 0, outcomes: new Map() };
   sums.set(key, sum);
   sum.tasks += 1;
   sum.input += tokens.input ?? 0;
   sum.output += tokens.output ?? 0;
   sum.total += tokens.total ?? 0;
+  sum.up += up;
+  sum.down += down;
   count(sum.outcomes, outcome);
 }
 

@@ -1,5 +1,6 @@
 /** One row of the live list: a task's ids, states and times, never its texts. */
 import { hasFailedDelivery, type Task } from "../../../lambdas/verification/task/task.ts";
+import { countVotes, votesByPerson } from "../../../lambdas/verification/usage/entry.ts";
 import { describeNextStep, describeOutcome } from "../../cli/tasks/text.ts";
 
 export type TaskRow = {
@@ -25,6 +26,8 @@ export type TaskRow = {
   /** Its answer could not be posted in the thread. */
   undelivered?: true;
   retryOf?: string | undefined;
+  /** How many people found the answer helpful, and how many did not. */
+  votes?: { up: number; down: number };
 };
 
 export function toTaskRow({ task, nowMs }: { task: Task; nowMs: number }): TaskRow {
@@ -49,6 +52,7 @@ export function toTaskRow({ task, nowMs }: { task: Task; nowMs: number }): TaskR
     percent: task.state === "done" ? undefined : task.progress?.percent,
     ...(undelivered && { undelivered }),
     retryOf: task.retryOf,
+    ...(task.votes && { votes: countVotes(votesByPerson(task.votes)) }),
   };
 }
 

@@ -36,6 +36,19 @@ const buttonSchema = z.strictObject({
 });
 export type FakeSlackButton = z.infer<typeof buttonSchema>;
 
+const voteSchema = z.strictObject({
+  text: plainText(75),
+  accessibility_label: z.string().max(75).optional(),
+  value: z.string().max(2000),
+});
+/** https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element */
+const feedbackSchema = z.strictObject({
+  type: z.literal("feedback_buttons"),
+  action_id: name,
+  positive_button: voteSchema,
+  negative_button: voteSchema,
+});
+
 const buttonsSchema = z
   .array(buttonSchema)
   .min(1)
@@ -67,6 +80,7 @@ export const modalBlocks = [
   }),
   z.strictObject({ ...kind("context"), elements: z.array(anyText).min(1).max(10) }),
   z.strictObject({ ...kind("actions"), elements: buttonsSchema }),
+  z.strictObject({ ...kind("context_actions"), elements: z.array(feedbackSchema).min(1).max(5) }),
   z.strictObject(kind("divider")),
   z.strictObject({ ...kind("header"), text: plainText(150) }),
 ] as const;
@@ -145,5 +159,19 @@ export function listButtons(blocks: readonly FakeSlackBlock[]): { blockId: strin
       const button = buttonSchema.safeParse(each).data;
       return button === undefined ? [] : [{ blockId: blockIdOf, button }];
     });
+  });
+}
+
+/** A click on a vote names the element and the value of the vote. */
+export type FakeSlackVote = Pick<z.infer<typeof feedbackSchema>, "type" | "action_id"> & z.infer<typeof voteSchema>;
+
+/** The votes that a message offers, each with its block: first the positive one. */
+export function listVotes(blocks: readonly FakeSlackBlock[]): { blockId: string; button: FakeSlackVote }[] {
+  return blocks.flatMap((block, index) => {
+    const elements = block.type === "context_actions" ? z.array(feedbackSchema).parse(block.elements) : [];
+    const blockId = typeof block.block_id === "string" ? block.block_id : `b${index}`;
+    return elements.flatMap(({ type, action_id, positive_button, negative_button }) =>
+      [positive_button, negative_button].map((vote) => ({ blockId, button: { type, action_id, ...vote } })),
+    );
   });
 }

@@ -24,6 +24,8 @@ const messageSchema = z.object({
   files: z.array(fileSchema).readonly().optional(),
   /** A message that is written piece by piece. `open` until the bot, Slack or a person ends it. */
   stream: z.object({ state: z.enum(["open", "closed", "stopped_by_user"]), startedAtMs: z.number() }).optional(),
+  /** The vote of each person, as Slack shows it to them alone. */
+  votes: z.record(z.string(), z.string()).optional(),
   /** A call let Slack add previews of the text's links. */
   unfurls: z.literal(true).optional(),
 });

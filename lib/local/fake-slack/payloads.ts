@@ -3,7 +3,7 @@
  * (https://docs.slack.dev/interactivity/implementing-slash-commands) and button clicks
  * (https://docs.slack.dev/reference/interaction-payloads/block_actions-payload).
  */
-import type { FakeSlackButton } from "./blocks.ts";
+import type { FakeSlackButton, FakeSlackVote } from "./blocks.ts";
 import type { FakeSlackMessage } from "./messages.ts";
 import { toSlackFile, toSlackMessage, writerFields } from "./slack-message.ts";
 import { type OpenModal, toViewPayload } from "./views.ts";
@@ -161,7 +161,7 @@ export function createCommandForm(typed: Interaction & { command: string; text: 
   };
 }
 
-type Click = { message: FakeSlackMessage; button: FakeSlackButton; blockId: string; actionTs: string };
+type Click = { message: FakeSlackMessage; button: FakeSlackButton | FakeSlackVote; blockId: string; actionTs: string };
 
 export function createClickForm(click: Interaction & Click & { filesUrl: string }): { payload: string } {
   const { channel, message, user } = click;

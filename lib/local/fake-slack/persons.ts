@@ -3,7 +3,7 @@ import { metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts
 import { escapeMrkdwn } from "../../../lambdas/verification/slack/markdown/characters.ts";
 import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
 import { type Delivery, sendEvent, sendForm } from "../signed-events.ts";
-import { listButtons } from "./blocks.ts";
+import { listButtons, listVotes } from "./blocks.ts";
 import { createChangePayload } from "./change-payload.ts";
 import type { FakeSlackFile } from "./files.ts";
 import type { FakeSlackMessage } from "./messages.ts";
@@ -158,20 +158,26 @@ export function createPersons({ state, signingSecret, retryDelaysMs, signal }: P
     /** Posts in a thread, without a mention. */
     reply: (request: Post & { threadTs: string }) => post(request),
     upload,
-    /** Clicks a button of a message. Throws if the message has no such button. */
+    /** Clicks a button of a message; of votes, the one with that value. Throws if the message has no such button. */
     clickButton(
       request: { eventsUrl: string; channel: string; ts: string; user?: string } & (
-        | { actionId: string }
+        | { actionId: string; value?: string | undefined }
         | { label: string }
       ),
     ) {
       const channel = findChannel(request.channel);
       const message = messages.find(request);
-      const found = listButtons(message?.blocks ?? []).find(({ button }) =>
-        "actionId" in request ? button.action_id === request.actionId : button.text.text === request.label,
+      const { blocks = [] } = message ?? {};
+      const found = [...listButtons(blocks), ...listVotes(blocks)].find(({ button }) =>
+        "actionId" in request
+          ? button.action_id === request.actionId && button.value === (request.value ?? button.value)
+          : button.text.text === request.label,
       );
       if (message === undefined || found === undefined) throw new Error("The fake Slack has no such button.");
       const { user = firstPerson(channel) } = request;
+      if (found.button.type === "feedback_buttons") {
+        messages.change(message, { votes: { ...message.votes, [user]: found.button.value } });
+      }
       const ids = { triggerId: newTriggerId(user, channel.id), actionTs: messages.newTs() };
       const form = createClickForm({ channel, message, ...found, user, ...ids, filesUrl: state.url });
       return {

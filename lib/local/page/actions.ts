@@ -16,7 +16,13 @@ const messageSchema = z
     file_ids: z.array(z.string()).max(10).default([]),
   })
   .refine(({ text, file_ids }) => text !== "" || file_ids.length > 0);
-const clickSchema = z.object({ channel: z.string(), ts: z.string(), action_id: z.string(), user: personSchema });
+const clickSchema = z.object({
+  channel: z.string(),
+  ts: z.string(),
+  action_id: z.string(),
+  value: z.string().optional(),
+  user: personSchema,
+});
 const conversationSchema = z.object({ user: personSchema });
 const shortcutSchema = z.object({ channel: z.string(), ts: z.string(), user: personSchema });
 const modalSchema = z.object({
@@ -48,8 +54,8 @@ export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): 
   }
 
   function click(body: z.output<typeof clickSchema>, eventsUrl: string): object {
-    const { channel, ts, action_id: actionId, user } = body;
-    const { delivered, requestId } = fakeSlack.clickButton({ eventsUrl, channel, ts, actionId, user });
+    const { channel, ts, action_id: actionId, value, user } = body;
+    const { delivered, requestId } = fakeSlack.clickButton({ eventsUrl, channel, ts, actionId, value, user });
     if (requestId !== undefined) {
       const shown = { title: "Slack sent a button click", detail: { channel, user, action_id: actionId } };
       recordSignedRequest({ requestId, delivered, ...shown, stepRecorder });

@@ -1,5 +1,5 @@
 /** A message of the fake Slack as the page shows it. */
-import { type FakeSlackBlock, listButtons } from "../fake-slack/blocks.ts";
+import { type FakeSlackBlock, listButtons, listVotes } from "../fake-slack/blocks.ts";
 import type { FakeSlackMessage } from "../fake-slack/messages.ts";
 import { findFakeChannel, findFakePerson, isOwnBot, otherBot, workflow } from "../fake-slack/workspace.ts";
 import { requestIdOfMessage } from "../recorder/slack-steps.ts";
@@ -8,7 +8,9 @@ import { createMarkdownTree, createMrkdwnTree, createNode, type DisplayNode, fin
 /** One part of a message. The page shows them one below the other. `style` is Slack's. */
 type Part =
   | { type: "text" | "context"; shown: readonly DisplayNode[] }
-  | { type: "buttons"; buttons: readonly { actionId: string; label: string; style: string | undefined }[] };
+  | { type: "buttons"; buttons: readonly { actionId: string; label: string; style: string | undefined }[] }
+  /** `voters` are those whose vote it is. */
+  | { type: "votes"; votes: readonly { actionId: string; label: string; value: string; voters: readonly string[] }[] };
 
 export type MessageView = {
   channel: string;
@@ -38,13 +40,13 @@ export function createMessageView(message: FakeSlackMessage): MessageView {
     edited: edited && blocks === undefined,
     streaming: stream?.state === "open",
     reactions: reactions.map((name) => ({ name, shown: findEmoji(name) })),
-    parts: blocks?.flatMap(partOf) ?? plain,
+    parts: blocks?.flatMap((block) => partOf(block, message)) ?? plain,
     files: files.map(({ id, name, size, mimetype }) => ({ id, name, size, isImage: imageTypes.includes(mimetype) })),
     requestId: requestIdOfMessage(message),
   };
 }
 
-function partOf(block: FakeSlackBlock): Part[] {
+function partOf(block: FakeSlackBlock, message: FakeSlackMessage): Part[] {
   const { text, elements } = block as { text?: unknown; elements?: unknown };
   switch (block.type) {
     case "markdown":
@@ -57,6 +59,8 @@ function partOf(block: FakeSlackBlock): Part[] {
       return [{ type: "context", shown: (elements as unknown[]).flatMap(textOf) }];
     case "actions":
       return buttonPart(block);
+    case "context_actions":
+      return [{ type: "votes", votes: votesOf(block, message) }];
     case "divider":
       return [{ type: "text", shown: [createNode("hr")] }];
     case "table":
@@ -76,6 +80,15 @@ function buttonPart(block: FakeSlackBlock): Part[] {
     return { actionId, label: text.text, style };
   });
   return buttons.length === 0 ? [] : [{ type: "buttons", buttons }];
+}
+
+const thumbs = ["👍", "👎"];
+
+function votesOf(block: FakeSlackBlock, { votes = {} }: FakeSlackMessage) {
+  return listVotes([block]).map(({ button: { action_id: actionId = "", text, value } }, index) => {
+    const voters = Object.keys(votes).filter((user) => votes[user] === value);
+    return { actionId, label: `${thumbs[index % 2]} ${text.text}`, value, voters };
+  });
 }
 
 function tableOf({ rows }: FakeSlackBlock): DisplayNode {

@@ -143,7 +143,7 @@ const bearer = ({ request }: Exchange) => (request.headers.get("authorization") 
 const asFirst = ({ honest }: Exchange) => honest({ authorization: `Bearer ${token}` });
 
 // Callers.
-for (const name of ["execute_task", "get_task", "cancel_task", "answer_task", "rpc.discover"]) {
+for (const name of ["execute_task", "get_task", "cancel_task", "answer_task", "feedback", "rpc.discover"]) {
   lie(`runs ${name} without credentials`, "authentication/nobody", where((x) => method(name)(x) && bearer(x) === "", asFirst));
 }
 lie("takes any token", "authentication/wrong", where((x) => bearer(x) !== "" && bearer(x) !== otherToken, asFirst));
@@ -621,6 +621,25 @@ lie("stores refusals", "idempotency/refusals-are-not-stored", (x) => {
 
 lie("starts a slow task twice", "idempotency/accepted-twice", where((x) => slow(x) && x.count(x.sent.id) > 1 && !x.memory.has("over"), ({ anew }) => anew()));
 lie("asks a repeated request anew", "idempotency/asking", where((x) => says(/^ask/)(x) && x.count(x.sent.id) > 1, ({ anew }) => anew()));
+
+// Votes.
+const votes = method("feedback");
+const recorded = (x: Exchange, task_id = x.sent.params?.task_id ?? x.sent.params?.request_id) => result(x, { status: "recorded", task_id });
+lie("records votes on tasks that it does not know", "feedback/unknown", where(votes, (x) => recorded(x)));
+lie("records votes on tasks of other callers", "isolation/another-caller-votes", where((x) => votes(x) && bearer(x) === otherToken, (x) => recorded(x)));
+lie("says a task id of its own of a vote", "feedback/recorded", changing("recorded", (given) => (given.task_id = "another")));
+lie("takes each vote once", "feedback/recorded", where((x) => votes(x) && x.count(JSON.stringify(x.sent.params)) > 1, (x) => error(x, -32068)));
+lie("takes one vote of a person", "feedback/recorded", where((x) => votes(x) && x.count(x.sent.params.voter_id) > 2, (x) => error(x, -32063)));
+lie("answers a vote as it answers a task", "feedback/recorded", changing("recorded", (given) => (given.status = "accepted")));
+lie("records votes on canceled tasks", "feedback/canceled", where(votes, (x) => x.changed((answer) => { if (answer.error?.code === -32063) { delete answer.error; answer.result = { status: "recorded", task_id: x.sent.params.task_id }; } })));
+for (const [what, wrong] of Object.entries({
+  "another vote": (params: Json) => params.vote === "sideways",
+  "a vote of nobody": (params: Json) => params.voter_id === undefined,
+  "a vote without a time": (params: Json) => params.voted_at === undefined,
+  "a vote on two tasks": (params: Json) => params.task_id && params.request_id,
+})) {
+  lie(`takes ${what}`, "feedback/bad-params", where((x) => votes(x) && wrong(x.sent.params), (x) => recorded(x)));
+}
 
 // The second look.
 lie("runs a slow task again some seconds after its end", "second-look/repeated-slow", where((x) => slow(x) && x.count(x.sent.id) > 2, ({ anew }) => anew()));

@@ -193,7 +193,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     expect(await sent()).toMatchObject([{ requestId: third, retryOf: first.id }]);
   });
 
-  it("does not retry what is not over, the word to cancel, nor a message with files", async () => {
+  it("does not retry what is not over, the word to cancel, nor a slash command", async () => {
     const task = await stored({ id: idOf(1), state: "delivering" });
     const refused = await place.tasks("retry", task.id);
     expect(refused).toMatchObject(refusing(1, "not ended yet (delivering)"));
@@ -201,8 +201,8 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     const word = await place.tasks("retry", wish.id);
     expect(word).toMatchObject(refusing(1, "a request to cancel"));
     const { message } = sampleTask();
-    const withFiles = await stored({ id: idOf(3), state: "done", message: { ...message, text: "", hadFiles: true } });
-    expect(await place.tasks("retry", withFiles.id)).toMatchObject(refusing(1, "had files"));
+    const command = await stored({ id: idOf(3), state: "done", message: { ...message, text: "", command: true } });
+    expect(await place.tasks("retry", command.id)).toMatchObject(refusing(1, "slash command"));
     expect(await sent()).toEqual([]);
   });
 

@@ -10,6 +10,7 @@ import { places, type TestPlace } from "../tasks/places.ts";
 
 const hourMs = 3600_000;
 const nowMs = Date.now();
+const votes = { v1: "up", v2: "up", v3: "down" } as const;
 const today = new Date(nowMs).toISOString().slice(0, 10);
 const idOf = (number: number) => `0000000${number}-0000-5000-8000-000000000000`;
 
@@ -33,7 +34,7 @@ describe.each(places)("sekisho usage at $name", ({ open }) => {
           : { type: "answer", text: 'She said "one,\r\ntwo"', tokens: { input: 10, output: 5, total: 15 } },
       });
       const item = createHistoryEntry({ task, settings: { retentionDays: 60, texts: true }, nowMs: atMs });
-      if (item !== undefined) await store.create({ item });
+      if (item !== undefined) await store.create({ item: number === 1 ? { ...item, votes } : item });
     };
     await keep(1);
     await keep(2, { user: "U2", text: '=HYPERLINK("http://evil.example")' });
@@ -46,8 +47,8 @@ describe.each(places)("sekisho usage at $name", ({ open }) => {
     const { code, stdout } = await usage();
     expect(code).toBe(0);
     expect(stdout).toContain("3 tasks of 2 people");
-    expect(stdout).toMatch(/^far +2 +2 +0 +20 +10 +30$/m);
-    expect(stdout).toMatch(/^\(none\) +1 +0 +1 +0 +0 +0$/m);
+    expect(stdout).toMatch(/^far +2 +2 +0 +20 +10 +30 +2 +1$/m);
+    expect(stdout).toMatch(/^\(none\) +1 +0 +1 +0 +0 +0 +0 +0$/m);
     expect(stdout).toMatch(/1 {2}failed: timeout/);
     expect(stdout).toMatch(/T1\/U1 +2 tasks +15 tokens/);
     expect(stdout).not.toContain("HYPERLINK");
@@ -57,10 +58,10 @@ describe.each(places)("sekisho usage at $name", ({ open }) => {
     const { stdout } = await usage("--csv", "--user", "U2");
     const [head, line, ...rest] = stdout.split("\r\n");
     expect(head).toBe(
-      "ended_at,asked_at,seconds,request_id,team,channel,user,destination,outcome,reason,polls,questions,input_tokens,output_tokens,total_tokens,question,answer",
+      "ended_at,asked_at,seconds,request_id,team,channel,user,destination,outcome,reason,polls,questions,input_tokens,output_tokens,total_tokens,votes_up,votes_down,question,answer",
     );
     expect(line).toContain(
-      `,1.5,${idOf(2)},T1,C1,U2,far,answered,,0,0,10,5,15,"'=HYPERLINK(""http://evil.example"")","She said ""one,`,
+      `,1.5,${idOf(2)},T1,C1,U2,far,answered,,0,0,10,5,15,,,"'=HYPERLINK(""http://evil.example"")","She said ""one,`,
     );
     expect(rest).toEqual(['two"""', ""]);
   });
@@ -77,6 +78,7 @@ describe.each(places)("sekisho usage at $name", ({ open }) => {
     const rows = async (...args: string[]) =>
       (await usage("--json", ...args)).stdout.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
     expect((await rows("--user", "U1")).map(({ request_id }) => request_id)).toEqual([idOf(1), idOf(3)]);
+    expect((await rows("--user", "U1"))[0]).toMatchObject({ votes_up: 2, votes_down: 1 });
     expect(await rows("--from", "2020-01-01", "--to", "2020-01-02")).toEqual([]);
     expect(await rows("--from", new Date(nowMs - 45 * 24 * hourMs).toISOString().slice(0, 10))).toHaveLength(4);
     expect((await rows("--from", today, "--user", "U2"))[0]).toMatchObject({ total_tokens: 15, outcome: "answered" });

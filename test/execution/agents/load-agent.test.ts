@@ -95,6 +95,19 @@ it("is loaded when the agent is created, and not before", () => {
   expect(() => createAgent(dependencies)).toThrow(/agent\.cjs/);
 });
 
+it("has the function feedback of its file, from the file and from the bundle", async () => {
+  const own = join(folder, "feedback");
+  mkdirSync(own);
+  const source = 'export async function* agent() {}\nexport const feedback = ({ vote }) => "got " + vote;\n';
+  writeFileSync(join(own, "agent.mjs"), source);
+  const config = parseConfig({ json: { execution: { agent: "./agent.mjs" } } });
+  writeFiles({ ...bundle({ name: "container", config, configDirectory: own }), folder: own });
+  const agent = createBundledAgent(own)({ ...dependencies, config: "./agent.mjs" });
+  const vote = { vote: "up", voterId: "v", requestId: "r", taskId: "t", caller: "c" } as const;
+  expect(agent.feedback?.(vote)).toBe("got up");
+  expect(await loadedByNode("./agent.mjs", own)).toContain("got up");
+});
+
 it("knows the reason of an error of the host, which has another class SekishoError", async () => {
   writeFiles({ ...bundle({ name: "container", config: parseConfig({ json: {} }), configDirectory: "." }), folder });
   const agent = createBundledAgent(folder)(dependencies);

@@ -8,6 +8,8 @@ try {
   for await (const update of agent(agentTask({ channel: "C1", text: "Good morning" }), agentContext())) {
     console.log(JSON.stringify(update));
   }
+  const ids = { requestId: "r", taskId: "t", caller: "c" };
+  if (agent.feedback !== undefined) console.log(agent.feedback({ vote: "up", voterId: "v", ...ids }));
 } catch (error) {
   console.log(error instanceof Error ? error.message : error);
 }

@@ -42,6 +42,7 @@ describe("a batch", () => {
         if (taskId === "bad") throw new Error("hunter2");
       },
       look: async () => {},
+      vote: async () => {},
     };
     const { lines, log } = collectLog({ service: "execution" });
     const event = createSqsEvent([taskOf("good"), taskOf("bad"), "hunter2 is no JSON", '{"taskId":7}', taskOf("good")]);
@@ -124,6 +125,7 @@ describe("a batch", () => {
         await new Promise((resolve) => signal.addEventListener("abort", resolve));
       },
       look: async () => {},
+      vote: async () => {},
     };
     const handled = handleExecutionBatches({ worker, log: silentLog })(createSqsEvent([taskOf("a")]), context);
     const isStopped = () => signals.map(({ aborted }) => aborted);
@@ -140,6 +142,7 @@ describe("a batch", () => {
     const worker: ExecutionWorker = {
       run: async ({ signal }) => void signals.push(signal),
       look: async () => {},
+      vote: async () => {},
     };
     await handleExecutionBatches({ worker, log: silentLog })(createSqsEvent([taskOf("a")]), {
       getRemainingTimeInMillis: () => 20_010,

@@ -135,7 +135,8 @@ function openSqliteBooks({ folder }: { folder: string }): Books {
     async queued() {
       const lines = (messages.all() as { queue: string; body: string }[]).map(async ({ queue, body }) => {
         const message = queueMessageSchema.parse(JSON.parse(body));
-        if (isInteraction(message)) return [`a ${message.type} is in the queue ${queue}`];
+        if (isInteraction(message) || message.type === "vote_given")
+          return [`a ${message.type} is in the queue ${queue}`];
         const task = await stores.record(message.requestId);
         const isSpent = task !== undefined && toWakeSeq({ message, task }) < task.wakeSeq;
         return isSpent ? [] : [`${message.requestId}: a message ${message.type} is in the queue ${queue}`];

@@ -318,6 +318,22 @@ describe("who may answer a question", () => {
   });
 });
 
+describe("who may vote", () => {
+  const mayVote = (rules: object, user: string, external?: "channels" | "people") =>
+    setUp({ allowlist: [rules] }).gate.mayAskThere({ task: sampleTask(), user, external, signal });
+
+  it("is who may ask in the task's channel", async () => {
+    expect([await mayVote({ user: "U2" }, "U1"), await mayVote({ user: "U2" }, "U2")]).toEqual([false, true]);
+    expect([await mayVote({ channel: "C1" }, "U9"), await mayVote({ channel: "C2" }, "U9")]).toEqual([true, false]);
+  });
+
+  it("is nobody of another organization, unless a rule lets them ask", async () => {
+    const channels = { channel: "C1", external: "channels" };
+    expect([await mayVote(channels, "U2", "channels"), await mayVote(channels, "U2", "people")]).toEqual([true, false]);
+    expect(await mayVote({ channel: "C1", external: "people" }, "U2", "people")).toBe(true);
+  });
+});
+
 describe("the language", () => {
   const localeOf = (gate: ReturnType<typeof setUp>["gate"], user = "U1") =>
     gate.localeOf({ installation: { team: "T1" }, user, requestId, signal });

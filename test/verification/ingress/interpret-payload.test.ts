@@ -11,7 +11,7 @@ import {
   type VerifiedPayload,
 } from "../../../lambdas/verification/ingress/interpret-payload.ts";
 import { readUserFiles } from "../../../lambdas/verification/slack/api/user-text.ts";
-import { encodeButton } from "../../../lambdas/verification/slack/messages/blocks.ts";
+import { encodeButton } from "../../../lambdas/verification/slack/messages/buttons.ts";
 import { queueMessageSchema, userMessageSchema } from "../../../lambdas/verification/task/messages.ts";
 import { interactionIdOf, requestIdOf } from "../../../lambdas/verification/task/routing.ts";
 import { forAll } from "../../doubles/for-all.ts";

@@ -184,6 +184,7 @@ const filled = {
   answeredBy: [base.id],
   mrkdwnFallback: true,
   outcome: { type: "answer", text: secret, artifacts: [{ name: secret, text: secret }] },
+  votes: [{ voterId: "v1", vote: "up", atMs: askedAtMs }],
   owed: undefined,
   lateChange: "edited",
   delivery: { status: "posting", rewriteParts: true },

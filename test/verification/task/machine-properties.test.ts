@@ -3,7 +3,13 @@ import fc from "fast-check";
 import { reasons } from "../../../contracts/errors.ts";
 import { takeAnswer } from "../../../lambdas/verification/task/asking.ts";
 import { isUnsent } from "../../../lambdas/verification/task/edited.ts";
-import type { CallAct, Act as MachineAct, TaskEffect, TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import type {
+  CallAct,
+  Act as MachineAct,
+  MessageRead,
+  TaskEffect,
+  TaskEvent,
+} from "../../../lambdas/verification/task/events.ts";
 import { next } from "../../../lambdas/verification/task/machine.ts";
 import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
 import { mayHaveArrived } from "../../../lambdas/verification/task/routing.ts";
@@ -79,8 +85,13 @@ const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
   write_help: always({ type: "help_written", text: "I can help." }),
   read_message: fc.oneof(
     fc
-      .option(fc.constantFrom("", "Again."), { nil: undefined })
-      .map((text): TaskEvent => ({ type: "message_read", nowMs, text })),
+      .constantFrom<MessageRead>(
+        { lack: "message" },
+        { lack: "files" },
+        { text: "", files: [] },
+        { text: "Again.", files: [{ id: "F9", name: "a.txt", mimetype: "text/plain", size: 1 }] },
+      )
+      .map((read): TaskEvent => ({ type: "message_read", nowMs, ...read })),
     slackFailure("read_message"),
   ),
   announce: fc.oneof(always(announced), slackFailure("announce")),

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { type ClientReason, reasons, SekishoError } from "../../../contracts/errors.ts";
+import type { MethodName } from "../../../contracts/methods.ts";
 import { type LogFields, silentLog } from "../../../lambdas/shared/log.ts";
 import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { circuitBreaker, isRepeatedInCall, retry } from "../../../lambdas/verification/transport/wrappers.ts";
@@ -143,9 +144,9 @@ function setUp() {
     await peer.answer();
     return { status: "success", response_text: "" } as const;
   });
-  const call = (signal = new AbortController().signal) =>
+  const call = (signal = new AbortController().signal, method: MethodName = "get_task") =>
     step({
-      method: "get_task",
+      method,
       params: { task_id: "t" },
       id: "1",
       requestId: "1",
@@ -209,6 +210,21 @@ describe("the circuit breaker", () => {
       expect(peer.calls).toBe(9);
     },
   );
+
+  it("stays closed whatever a host makes of votes, and lets none through while it is open", async () => {
+    const { clock, peer, call, fail, recover, open } = setUp();
+    const vote = () => call(undefined, "feedback");
+    fail("unavailable");
+    for (let calls = 0; calls < 9; calls += 1) expect(await vote()).toMatchObject({ reason: "unavailable" });
+    recover();
+    expect(await call()).toBe("success");
+    await open();
+    clock.nowMs += openMs;
+    recover();
+    expect(await vote()).toMatchObject({ reason: "unavailable" });
+    expect(peer.calls).toBe(0);
+    expect([await call(), await vote()]).toEqual(["success", "success"]);
+  });
 
   it("forgets failures at a success in between", async () => {
     const { peer, call, fail, recover } = setUp();

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
-import { readMessageText } from "../../../lambdas/verification/worker/acts.ts";
+import { readMessage } from "../../../lambdas/verification/worker/acts.ts";
 import { askedAtMs, sampleAsk, sampleTask } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
 
@@ -85,11 +85,27 @@ describe("a message with files in a thread that cannot be read", () => {
 });
 
 describe("an operator's retry of a message that had files", () => {
-  it("is told that the message cannot be read any more, since without its files it would be another one", async () => {
-    const world = createWorld({ inSlack: [{ ts: first.message.ts, text: "Read this", fileIds: ["F1"] }] });
-    await world.deliver({ ...say(1, { text: "" }), retryOf: "00000000-0000-5000-8000-00000000000f" }).run();
-    expect(world.answers()).toEqual(['{"type":"unreadable"}']);
+  const retry = { ...say(1, { text: "", hadFiles: true }), retryOf: "00000000-0000-5000-8000-00000000000f" };
+
+  it("has the files that the message has in Slack now", async () => {
+    const inSlack = [{ ts: first.message.ts, text: "Read this", fileIds: ["F1"], files: [file] }];
+    const world = createWorld({ inSlack });
+    await world.deliver(retry).run();
+    expect(world.answers()).toEqual(["A checkpoint."]);
+    expect(world.sent).toMatchObject([{ text: "Read this", attachments: [{ id: "F1" }] }]);
+  });
+
+  it("is refused in words where the files are gone, since without them it would be another message", async () => {
+    const world = createWorld({ inSlack: [{ ts: first.message.ts, text: "Read this" }] });
+    await world.deliver(retry).run();
+    expect(world.answers()).toEqual(['{"type":"unreadable","files":true}']);
     expect(world.starts).toEqual([]);
+  });
+
+  it("is refused in words where the message is gone", async () => {
+    const world = createWorld({ inSlack: [] });
+    await world.deliver(retry).run();
+    expect(world.answers()).toEqual(['{"type":"unreadable"}']);
   });
 });
 
@@ -174,8 +190,8 @@ describe("a retry", () => {
     const slack = { replies: () => Promise.reject(new SlackError("gone")) };
     const task = sampleTask();
     const signal = new AbortController().signal;
-    const reading = readMessageText({
-      slack: slack as unknown as Parameters<typeof readMessageText>[0]["slack"],
+    const reading = readMessage({
+      slack: slack as unknown as Parameters<typeof readMessage>[0]["slack"],
       task,
       signal,
     });

@@ -353,6 +353,7 @@ function workerWith(given: Pick<Worker, "store" | "runAct" | "queue"> & Partial<
     isKnownThread: async () => "unknown",
     noticeLateChange: async () => true,
     handleInteraction: async () => {},
+    passVote: async () => {},
     isIgnored: async () => false,
     zoneSecret: async () => "secret",
     leaseMs,

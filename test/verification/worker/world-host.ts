@@ -1,6 +1,6 @@
 /** An Execution host in memory: runs that are at work for some polls, ask questions one after the other, and end. */
 import { SekishoError } from "../../../contracts/errors.ts";
-import type { ExecuteTaskParams, MethodName, ResultOf, TaskResult } from "../../../contracts/methods.ts";
+import type { ExecuteTaskParams, MethodName, ParamsOf, ResultOf, TaskResult } from "../../../contracts/methods.ts";
 import type { QuestionField } from "../../../contracts/question-fields.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { ClientCall, ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
@@ -35,6 +35,8 @@ export type WorldHost = {
   /** The answers that the agent got. */
   given: GivenAnswer[];
   cancels: { params: unknown; recordedAs: Task["state"] | undefined; answers: number }[];
+  /** The votes that arrived. */
+  votes: ParamsOf<"feedback">[];
   calls(): number;
 };
 
@@ -69,6 +71,12 @@ export function createWorldHost({
   const sent: ExecuteTaskParams[] = [];
   const given: GivenAnswer[] = [];
   const cancels: WorldHost["cancels"] = [];
+  const votes: WorldHost["votes"] = [];
+
+  function record(params: ParamsOf<"feedback">): ResultOf<"feedback"> {
+    votes.push(params);
+    return { status: "recorded", task_id: params.task_id ?? "t-1" };
+  }
 
   function take(requestId: string, call: ClientCall<MethodName>, run: Run): void {
     const known = idempotent ? given.find(({ callId }) => callId === call.id) : undefined;
@@ -129,7 +137,10 @@ export function createWorldHost({
     client: (alive) => ({
       async call<M extends MethodName>(call: ClientCall<M>) {
         const operation = { party: "host", name: call.method } as const;
-        const effect = () => answer(call as ClientCall<MethodName>);
+        const effect = () =>
+          call.method === "feedback"
+            ? record(call.params as ParamsOf<"feedback">)
+            : answer(call as ClientCall<MethodName>);
         return (await operate({ alive, operation, errors, effect })) as ResultOf<M>;
       },
       close: async () => {},
@@ -138,6 +149,7 @@ export function createWorldHost({
     sent,
     given,
     cancels,
+    votes,
     calls: () => [...runs.values()].reduce((sum, { polls }) => sum + polls + 1, 0),
   };
 }

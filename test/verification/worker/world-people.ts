@@ -18,6 +18,7 @@ export function worldGate({ operate, alive, underWay, rules }: WorldGateOptions)
     isIgnored: async () => false,
     isStranger: async () => false,
     mayRefuse: async () => true,
+    mayAskThere: async () => true,
     mayCancel: async ({ task, user }) => task.message.user === user,
     mayAnswer: async ({ task, user }) => task.message.user === user,
     localeOf: async () => "en",
@@ -33,6 +34,7 @@ export function worldGate({ operate, alive, underWay, rules }: WorldGateOptions)
     isIgnored: (request) => at("isIgnored", () => gate.isIgnored(request)),
     isStranger: gate.isStranger,
     mayRefuse: (request) => at("mayRefuse", () => gate.mayRefuse(request)),
+    mayAskThere: (request) => at("mayAskThere", () => gate.mayAskThere(request)),
     mayCancel: (request) => at("mayCancel", () => gate.mayCancel(request)),
     mayAnswer: (request) => at("mayAnswer", () => gate.mayAnswer(request)),
     localeOf: (request) => at("localeOf", () => gate.localeOf(request)),
@@ -99,5 +101,6 @@ export const worldText: TaskText = {
   replaced: () => ({ text: "Replaced." }),
   lateChange: ({ lateChange }) => ({ text: `It was ${lateChange} too late.` }),
   questionModal: ({ task }) => questionModalView({ task, locale: "en" }),
+  withoutRetry: ({ text }) => content(text),
   buttonClickRefused: ({ refusal }) => JSON.stringify(refusal),
 };

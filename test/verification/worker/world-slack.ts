@@ -19,7 +19,9 @@ export type Post = PostedMessage & {
 };
 
 /** What somebody else wrote into whichever thread is looked at. */
-export type Foreign = { ts: string; text: string } & Partial<Pick<PostedMessage, "from" | "user" | "fileIds">>;
+export type Foreign = { ts: string; text: string } & Partial<
+  Pick<PostedMessage, "from" | "user" | "fileIds" | "files">
+>;
 
 export type WorldSlack = {
   posts: Post[];

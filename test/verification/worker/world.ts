@@ -71,6 +71,7 @@ export function createWorld({
   tsByClock = false,
   assistant,
   status = false,
+  takesVotes = true,
   log = silentLog,
   ...policy
 }: {
@@ -105,6 +106,8 @@ export function createWorld({
   assistant?: Partial<NonNullable<Config["slack"]["assistant"]>>;
   /** Shows in the thread what the bot does. Default: false. */
   status?: boolean;
+  /** False as for A2A. */
+  takesVotes?: boolean;
   log?: Log;
 } & Pick<
   NonNullable<Parameters<typeof samplePolicy>[0]>,
@@ -170,7 +173,9 @@ export function createWorld({
       gate: worldGate({ operate, alive, underWay, rules: gate }),
       files: worldFiles({ operate, alive, uploads, given: files }),
       text: { ...worldText, ...text },
-      destinations: new Map([["host", { client: host.client(alive), callTimeoutMs: 30_000, maxSends, longPollMs: 0 }]]),
+      destinations: new Map([
+        ["host", { client: host.client(alive), callTimeoutMs: 30_000, maxSends, longPollMs: 0, takesVotes }],
+      ]),
       config: {
         ...defaults,
         slack: {
@@ -229,12 +234,12 @@ export function createWorld({
     ...host,
     records,
     threads,
-    usageHistory,
     archive,
     /** Whose turns the workers' own messages took. */
     groups,
     underWay,
     uploads,
+    usageHistory,
     now,
     /** Slack delivers the message: the ingress puts it into the queue. */
     deliver: (ask: AskMessage | MessageChange) => enqueue(ask),

@@ -90,7 +90,7 @@ const messageSchema = z.object({
   bot_id: idSchema,
   subtype: idSchema,
   bot_profile: z.object({ app_id: idSchema }).optional().catch(undefined),
-  files: z.array(z.object({ id: idSchema }).catch({ id: undefined })).catch([]),
+  files: z.array(z.unknown()).catch([]),
   blocks: z.array(z.object({ type: z.string() }).catch({ type: "" })).catch([]),
 });
 type Message = z.infer<typeof messageSchema>;
@@ -147,7 +147,8 @@ export function readMessagesPage({ page, appId }: { page: unknown; appId: string
       key: from === "self" ? readPostKey(message.metadata) : undefined,
       from,
       user: message.user,
-      fileIds: message.files.flatMap(({ id }) => id ?? []),
+      fileIds: message.files.flatMap((file) => idSchema.parse(Object(file).id) ?? []),
+      ...(from === "person" && message.files.length > 0 && { files: readUserFiles(message.files) }),
       ...(message.blocks.some(({ type }) => type === "actions") && { hasButtons: true as const }),
     };
   });

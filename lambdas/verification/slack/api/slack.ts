@@ -46,6 +46,8 @@ export type PostedMessage = {
   from: "self" | "person" | "other_bot";
   user: string | undefined;
   fileIds: readonly string[];
+  /** The same files, of a message of a person. */
+  files?: readonly UserFile[] | undefined;
   hasButtons?: true | undefined;
 };
 

@@ -7,7 +7,7 @@ import type { MessageContent, SlackBlock } from "../api/slack.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
 import { hasVisibleMrkdwn, hasVisibleText, isVisible, removeComments } from "../markdown/visible-text.ts";
-import { context, cut, markdownBlock, removeEmpty, section } from "./blocks.ts";
+import { context, cut, feedbackButtons, markdownBlock, removeEmpty, section } from "./blocks.ts";
 import {
   continuedText,
   cutAnswerText,
@@ -24,8 +24,15 @@ type Answer = Extract<TaskOutcome, { type: "answer" }>;
 const maxEmptyAnswerLength = maxMrkdwnLength - 100;
 
 /** Returns the messages of an answer: its text, notes about its files, and the short request id. */
-export function answerParts(request: { task: Task; answer: Answer; locale: Locale }): MessageContent[] {
-  const { task, answer, locale } = request;
+export function answerParts(request: {
+  task: Task;
+  answer: Answer;
+  locale: Locale;
+  /** People can vote on the answer. Messages in mrkdwn have no buttons. */
+  canVote: boolean;
+}): MessageContent[] {
+  const { task, answer, locale, canVote } = request;
+  const below = canVote ? [feedbackButtons({ requestId: task.id, locale })] : [];
   const files = createOutgoingFiles(task);
   const failed = files.filter((_, index) => hasFailed({ answer, index })).map(({ name }) => name);
   const missing = missingFilesText({ locale, failed, leftOut: leftOutCount(task) });
@@ -41,10 +48,12 @@ export function answerParts(request: { task: Task; answer: Answer; locale: Local
     // Escaped file names can make this longer than a message.
     const text = cut({ text: removeEmpty([before, replacement, missing]).join("\n"), maxLength: maxEmptyAnswerLength });
     return [
-      task.mrkdwnFallback ? plainLast({ text, reference }) : withBlocks({ text, blocks: [section(text)], reference }),
+      task.mrkdwnFallback
+        ? plainLast({ text, reference })
+        : withBlocks({ text, blocks: [section(text)], reference, below }),
     ];
   }
-  return toContents({ form, parts, before, after, reference });
+  return toContents({ form, parts, before, after, reference, below });
 }
 
 /**
@@ -65,15 +74,16 @@ export function canceledAnswerParts(request: {
   return toContents({ form, parts, before, after, reference: referenceText({ locale, requestId: task.id }) });
 }
 
-/** Adds the line `before` to the first part, and `after` and the reference to the last one. Parts in mrkdwn have the line already. */
+/** Adds the line `before` to the first part, and `after`, the reference and the blocks `below` to the last one. Parts in mrkdwn have the line already. */
 function toContents(request: {
   form: AnswerForm;
   parts: readonly string[];
   before: string;
   after: readonly string[];
   reference: string;
+  below?: readonly SlackBlock[];
 }): MessageContent[] {
-  const { form, parts, before, after, reference } = request;
+  const { form, parts, before, after, reference, below = [] } = request;
   if (parts.length === 0) return [];
   if (form.type === "mrkdwn") return plainContents({ texts: parts, after, reference });
   return parts.map((part, index) => {
@@ -83,6 +93,7 @@ function toContents(request: {
       text: cut({ text: [...above, toMrkdwn(part)].join("\n"), maxLength: maxMrkdwnLength }),
       blocks: [...above.map(context), markdownBlock(part), ...(isLast ? after.map(section) : [])],
       reference: isLast ? reference : undefined,
+      below: isLast ? below : [],
     });
   });
 }
@@ -112,14 +123,15 @@ export function plainLast({ text, reference }: { text: string; reference: string
   return { text: removeEmpty([text, `_${reference}_`]).join("\n") };
 }
 
-/** `text` is shown where Slack cannot show blocks, such as in notifications. */
+/** `text` is shown where Slack cannot show blocks, such as in notifications. `below` are the blocks below the reference. */
 export function withBlocks(request: {
   text: string;
   blocks: readonly SlackBlock[];
   reference: string | undefined;
+  below?: readonly SlackBlock[];
 }): MessageContent {
-  const { text, blocks, reference } = request;
-  return { text, blocks: reference === undefined ? blocks : [...blocks, context(reference)] };
+  const { text, blocks, reference, below = [] } = request;
+  return { text, blocks: [...blocks, ...(reference === undefined ? [] : [context(reference)]), ...below] };
 }
 
 /** An answer that needs more messages becomes a file, because nobody reads that many. */

@@ -1,13 +1,14 @@
 /**
- * Builds blocks and short texts within Slack's limits (https://docs.slack.dev/reference/block-kit/blocks), and encodes the values of
- * buttons and the part numbers of posts, by which Sekisho recognizes its own messages.
+ * Builds blocks and short texts within Slack's limits (https://docs.slack.dev/reference/block-kit/blocks), and names the part numbers of
+ * posts, by which Sekisho recognizes its own messages.
  */
 
-import type { TaskStep } from "../../../../contracts/methods.ts";
-import { lastOfEachId, parseJson, sanitizeLine } from "../../../shared/untrusted-input.ts";
+import type { TaskStep, Vote } from "../../../../contracts/methods.ts";
+import { lastOfEachId, sanitizeLine } from "../../../shared/untrusted-input.ts";
 import type { Locale } from "../../task/task.ts";
 import type { SlackBlock } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
+import { type Button, encodeButton } from "./buttons.ts";
 import { splitAnswer } from "./split.ts";
 
 const maxSectionLength = 2900;
@@ -66,7 +67,9 @@ export function context(text: string): SlackBlock {
   return { type: "context", elements: [{ type: "mrkdwn", text: cut({ text, maxLength: maxContextLength }) }] };
 }
 
-export type ButtonLook = Button & { label: string; style?: string | undefined };
+/** `confirm` is what Slack asks before it sends the click, all in plain text. */
+type Confirm = { title: string; text: string; confirm: string; deny: string };
+export type ButtonLook = Button & { label: string; style?: string | undefined; confirm?: Confirm | undefined };
 
 /** Shows at most `maxButtons`. */
 export function buttons(looks: readonly ButtonLook[]): SlackBlock {
@@ -74,13 +77,38 @@ export function buttons(looks: readonly ButtonLook[]): SlackBlock {
 }
 
 /** Slack rejects the whole message for an unknown style, so other styles are left out. */
-export function buttonElement({ label, style, ...button }: ButtonLook): Record<string, unknown> {
+export function buttonElement({ label, style, confirm, ...button }: ButtonLook): Record<string, unknown> {
+  const texts = Object.entries(confirm ?? {}).map(([name, text]) => [name, { type: "plain_text", text }]);
   return {
     type: "button",
     text: { type: "plain_text", text: shorten({ text: label, maxLength: maxLabelLength }), emoji: true },
     ...encodeButton(button),
     ...(style === "primary" || style === "danger" ? { style } : {}),
+    ...(confirm !== undefined && { confirm: Object.fromEntries(texts) }),
   };
+}
+
+const feedbackTexts: Record<Vote, Record<Locale, { text: string; label: string }>> = {
+  up: {
+    en: { text: "Helpful", label: "This answer helped" },
+    ja: { text: "役に立った", label: "この回答は役に立った" },
+  },
+  down: {
+    en: { text: "Not helpful", label: "This answer didn't help" },
+    ja: { text: "役に立たなかった", label: "この回答は役に立たなかった" },
+  },
+};
+
+/** 👍 and 👎 (https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element). Slack shows each person their own vote. */
+export function feedbackButtons({ requestId, locale }: { requestId: string; locale: Locale }): SlackBlock {
+  const look = (vote: Vote) => {
+    const { text, label } = feedbackTexts[vote][locale];
+    const { value } = encodeButton({ requestId, button: { type: "feedback", vote } });
+    return { text: { type: "plain_text", text }, accessibility_label: label, value };
+  };
+  const { action_id } = encodeButton({ requestId, button: { type: "feedback", vote: "up" } });
+  const element = { type: "feedback_buttons", action_id, positive_button: look("up"), negative_button: look("down") };
+  return { type: "context_actions", elements: [element] };
 }
 
 /** Returns the beginning of a text in mrkdwn or Markdown, with an ellipsis if it was cut. */
@@ -129,56 +157,6 @@ export function spanText({ spanMs, locale }: { spanMs: number; locale: Locale })
   const [unit, unitMs] = units.find(([, ms]) => spanMs > ms) ?? (["second", 1000] as const);
   const count = Math.max(1, Math.ceil(spanMs / unitMs));
   return locale === "ja" ? `${count}${japanese[unit]}` : `${count} ${unit}${count === 1 ? "" : "s"}`;
-}
-
-export type Button = {
-  requestId: string;
-  /** `question` and `option` count from 0. */
-  button:
-    | { type: "cancel" }
-    | { type: "answer"; question: number; option: number }
-    | { type: "open_form"; question: number };
-};
-
-const cancelAction = "sekisho_cancel";
-const answerAction = "sekisho_answer_";
-const formAction = "sekisho_form";
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-const maxValueLength = 200;
-
-/** Returns undefined for a button that is not ours: the value must be exactly what `encodeButton` writes. */
-export function decodeButton({ action_id, value }: { action_id: string; value: string }): Button | undefined {
-  if (value.length > maxValueLength) return undefined;
-  const fields = Object(parseJson(value)) as { r?: unknown; q?: unknown; o?: unknown };
-  const { r: requestId, q: question, o: option } = fields;
-  if (typeof requestId !== "string" || !uuid.test(requestId)) return undefined;
-  const button = readButton({ action_id, question, option });
-  if (button === undefined) return undefined;
-  const clicked = { requestId, button };
-  const expected = encodeButton(clicked);
-  return expected.action_id === action_id && expected.value === value ? clicked : undefined;
-}
-
-function readButton(given: { action_id: string; question: unknown; option: unknown }): Button["button"] | undefined {
-  const { action_id, question, option } = given;
-  if (action_id === cancelAction) return { type: "cancel" };
-  if (!isCount(question)) return undefined;
-  if (action_id === formAction) return { type: "open_form", question };
-  return isCount(option) ? { type: "answer", question, option } : undefined;
-}
-
-/** The `action_id` includes the option, because it must be unique within a message. */
-export function encodeButton({ requestId, button }: Button): { action_id: string; value: string } {
-  if (button.type === "cancel") return { action_id: cancelAction, value: JSON.stringify({ r: requestId }) };
-  if (button.type === "open_form") {
-    return { action_id: formAction, value: JSON.stringify({ r: requestId, q: button.question }) };
-  }
-  const { question, option } = button;
-  return { action_id: `${answerAction}${option}`, value: JSON.stringify({ r: requestId, q: question, o: option }) };
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
 export const placeholderPart = 0;

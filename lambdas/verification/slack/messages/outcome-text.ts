@@ -174,8 +174,9 @@ function otherOutcomeText({ outcome, locale, ...about }: About & { outcome: Othe
       return limited[locale]({ ...outcome, ...about });
     case "file_refused":
       return fileRefused[outcome.why][locale]({ name: formatFileName(outcome.name), most: outcome.most });
-    case "too_old":
     case "unreadable":
+      return fixed[outcome.files ? "files_gone" : "unreadable"][locale];
+    case "too_old":
     case "unanswered":
     case "not_yours":
       return fixed[outcome.type][locale];
@@ -191,7 +192,9 @@ const unreadableMessage: Record<Locale, Notice> = {
   },
 };
 
-const fixed: Record<"too_old" | "unreadable" | "unanswered" | "not_yours", Record<Locale, Notice>> = {
+type Fixed = "too_old" | "unreadable" | "files_gone" | "unanswered" | "not_yours";
+
+const fixed: Record<Fixed, Record<Locale, Notice>> = {
   too_old: {
     en: {
       happened: "I got your message more than a day late, so I didn't start on it.",
@@ -207,6 +210,16 @@ const fixed: Record<"too_old" | "unreadable" | "unanswered" | "not_yours", Recor
     ja: {
       happened: "再実行する元のメッセージが見つかりませんでした。",
       todo: "新しいメッセージでもう一度お試しください。",
+    },
+  },
+  files_gone: {
+    en: {
+      happened: "The files of the original message are gone, so I couldn't try again.",
+      todo: "Send them again in a new message.",
+    },
+    ja: {
+      happened: "元のメッセージのファイルが見つからないため、再実行できませんでした。",
+      todo: "新しいメッセージで、もう一度お送りください。",
     },
   },
   unanswered: {
@@ -249,6 +262,11 @@ const refusedExternal: Record<Locale, (about: About) => Notice> = {
     todo: `必要な場合は、${contact === undefined ? "管理者" : `${contact} `}にご相談ください。`,
   }),
 };
+
+/** Says that the person may not ask here, and whom to ask. */
+export function refusedText({ locale, contact }: { locale: Locale; contact: string | undefined }): string {
+  return joinSentences({ notice: refused[locale]({ contact, nowMs: 0 }), locale });
+}
 
 type Limited = About & { by: "user" | "channel" | "bots"; retryAtMs?: number | undefined };
 

@@ -193,7 +193,9 @@ function answeredText(request: {
   return `✔ ${choice} — <@${escapeMrkdwn(user)}>, ${slackDate({ atMs, locale })}`;
 }
 
-const refusals: Record<Exclude<ButtonClickRefusal["type"], "answered">, LocalizedText> = {
+type ReplyRefusalType = Exclude<ButtonClickRefusal["type"], "not_allowed">;
+
+const refusals: Record<Exclude<ReplyRefusalType, "answered">, LocalizedText> = {
   not_yours: { en: "This button is for someone else.", ja: "このボタンを使う権限がありません。" },
   expired: { en: "It's too late to answer this.", ja: "この質問の回答期限は過ぎました。" },
   past: { en: "This question has already been answered.", ja: "この質問にはすでに回答がありました。" },
@@ -214,13 +216,21 @@ const refusals: Record<Exclude<ButtonClickRefusal["type"], "answered">, Localize
     en: "That took too long to open. Choose the shortcut again.",
     ja: "開くのに時間がかかりすぎました。もう一度ショートカットを選択してください。",
   },
+  retried: {
+    en: "I've already tried this again. Look further down in this thread.",
+    ja: "すでに再実行しました。このスレッドの下のほうをご覧ください。",
+  },
 };
 const alreadyAnswered: Record<Locale, (by: string, date: string) => string> = {
   en: (by, date) => `${by} has already answered this (${date}).`,
   ja: (by, date) => `この質問には、すでに${by}さんが回答しています（${date}）。`,
 };
 
-export function replyRefusalText({ refusal, locale }: { refusal: ButtonClickRefusal; locale: Locale }): string {
+export function replyRefusalText(request: {
+  refusal: Exclude<ButtonClickRefusal, { type: "not_allowed" }>;
+  locale: Locale;
+}): string {
+  const { refusal, locale } = request;
   return refusal.type === "answered"
     ? alreadyAnswered[locale](`<@${escapeMrkdwn(refusal.by)}>`, slackDate({ atMs: refusal.atMs, locale }))
     : refusals[refusal.type][locale];
@@ -235,6 +245,10 @@ export type ButtonClickRefusal =
   | { type: "past" }
   /** The reply has files, which cannot be sent to the agent. */
   | { type: "files_left" }
+  /** The person may no longer ask here. */
+  | { type: "not_allowed" }
+  /** The task was tried again before. */
+  | { type: "retried" }
   | { type: "over" }
   /** Slack allows three seconds to open a modal. */
   | { type: "form_too_late" | "form_not_opened" | "shortcut_not_opened" };

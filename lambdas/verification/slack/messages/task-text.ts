@@ -2,6 +2,7 @@
  * Creates everything that users read about a task, in the language of the person who asked. The texts depend only on the task's record,
  * so that a repeated post has the same content.
  */
+import { retryAdviceOf } from "../../task/retry.ts";
 import { hasFailedDelivery, isCanceled, type Locale, type Task } from "../../task/task.ts";
 import type { MessageContent, ModalView, SlackBlock } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
@@ -24,6 +25,7 @@ import {
   canceledAnswerText,
   createOutcomeText,
   referenceText,
+  refusedText,
   replacedText,
   retriedText,
   undeliveredText,
@@ -39,15 +41,22 @@ import {
   type TextBlock,
 } from "./split.ts";
 
-/** `locale` is the default for tasks without their own. `contact` is mrkdwn that names whom a refused person should ask. */
-export function createTaskText(options: { locale: Locale; contact?: string | undefined }): TaskText {
+type TaskTextOptions = { locale: Locale; contact?: string | undefined; feedback?: boolean };
+
+/**
+ * `locale` is the default for tasks without their own. `contact` is mrkdwn that names whom a refused person should ask. With `feedback`,
+ * people can vote on an answer.
+ */
+export function createTaskText(options: TaskTextOptions): TaskText {
   const localeOf = (task: Task) => task.locale ?? options.locale;
 
   function parts(task: Task): MessageContent[] {
     const { outcome, retryOf } = task;
     const locale = localeOf(task);
     const isUndelivered = hasFailedDelivery(task);
-    if (outcome?.type === "answer" && !isUndelivered) return answerParts({ task, answer: outcome, locale });
+    if (outcome?.type === "answer" && !isUndelivered) {
+      return answerParts({ task, answer: outcome, locale, canVote: options.feedback === true });
+    }
     if (outcome?.type === "help" && !isUndelivered) {
       return [{ text: outcome.text, ...(task.mrkdwnFallback ? {} : { blocks: [section(outcome.text)] }) }];
     }
@@ -61,7 +70,9 @@ export function createTaskText(options: { locale: Locale; contact?: string | und
     const reference = referenceText({ locale, requestId: task.id });
     const plain = plainLast({ text, reference });
     return [
-      task.mrkdwnFallback || isUndelivered ? plain : withBlocks({ ...plain, blocks: [section(text)], reference }),
+      task.mrkdwnFallback || isUndelivered
+        ? plain
+        : withBlocks({ ...plain, blocks: [section(text), ...retryButton({ task, locale })], reference }),
     ];
   }
 
@@ -81,7 +92,16 @@ export function createTaskText(options: { locale: Locale; contact?: string | und
     sessionTitle: ({ message }) => sessionTitle(message.text),
     lateChange: ({ task, lateChange }) => ({ text: lateChangeText[lateChange][localeOf(task)] }),
     questionModal: ({ task, locale }) => questionModalView({ task, locale: locale ?? localeOf(task) }),
-    buttonClickRefused: ({ refusal, locale }) => replyRefusalText({ refusal, locale: locale ?? options.locale }),
+    withoutRetry({ task, text: shown }) {
+      const reference = referenceText({ locale: localeOf(task), requestId: task.id });
+      const end = plainLast({ text: "", reference }).text;
+      const text = shown.endsWith(end) ? shown.slice(0, -end.length).trimEnd() : shown;
+      return withBlocks({ ...plainLast({ text, reference }), blocks: [section(text)], reference });
+    },
+    buttonClickRefused: ({ refusal, locale = options.locale }) =>
+      refusal.type === "not_allowed"
+        ? refusedText({ locale, contact: options.contact })
+        : replyRefusalText({ refusal, locale }),
   };
 }
 
@@ -105,6 +125,8 @@ export type TaskText = {
   lateChange(request: { task: Task; lateChange: NonNullable<Task["lateChange"]> }): MessageContent;
   /** The modal with the fields of the agent's question. Undefined if it has none. */
   questionModal(request: { task: Task; locale: Locale | undefined }): ModalView | undefined;
+  /** Shows a failure without the button to try it again. `text` is the failure's text as it stands in Slack. */
+  withoutRetry(request: { task: Task; text: string }): MessageContent;
   /** In mrkdwn. */
   buttonClickRefused(request: { refusal: ButtonClickRefusal; locale: Locale | undefined }): string;
 };
@@ -244,6 +266,31 @@ function cancelButton({ task, locale }: Request): SlackBlock[] {
   if (task.cancelReason !== undefined) return [];
   return [buttons([{ requestId: task.id, button: { type: "cancel" }, label: cancelLabel[locale] }])];
 }
+
+/** Below a failure that may end otherwise at another try. If the agent may have done its work, Slack asks first. */
+function retryButton({ task, locale }: Request): SlackBlock[] {
+  const advice = retryAdviceOf(task);
+  if (advice === undefined) return [];
+  const confirm = advice === "with_care" ? confirmRetry[locale] : undefined;
+  return [buttons([{ requestId: task.id, button: { type: "retry" }, label: retryLabel[locale], confirm }])];
+}
+
+const retryLabel: Record<Locale, string> = { en: "Try again", ja: "もう一度試す" };
+
+const confirmRetry = {
+  en: {
+    title: "Try again?",
+    text: "This may be done already, or still be running. Then it would happen twice.",
+    confirm: "Try again",
+    deny: "Not now",
+  },
+  ja: {
+    title: "もう一度試しますか？",
+    text: "すでに完了しているか、まだ実行中の可能性があります。その場合は2回実行されます。",
+    confirm: "もう一度試す",
+    deny: "やめておく",
+  },
+};
 
 type TaskActivity = "working" | "retrying" | "writing" | "asking" | "canceling" | "ending";
 

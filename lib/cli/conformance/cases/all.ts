@@ -6,6 +6,7 @@ import { authenticationCases, headerCases, otherCases } from "./callers.ts";
 import { envelopeCases } from "./envelope.ts";
 import { executeCases } from "./execute.ts";
 import { failureCases } from "./failures.ts";
+import { feedbackCases } from "./feedback.ts";
 import { idempotencyCases } from "./idempotency.ts";
 import { hostileCases, isolationCases } from "./isolation.ts";
 import { questionFieldCases } from "./question-fields.ts";
@@ -26,6 +27,7 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...acceptedCases,
   ...cancelCases,
   ...endedCases,
+  ...feedbackCases,
   ...idempotencyCases,
   ...isolationCases,
   ...secondLookCases,

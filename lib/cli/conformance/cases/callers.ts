@@ -56,6 +56,7 @@ function probes(): [method: string, params: object][] {
     ["get_task", { request_id: task_id }],
     ["cancel_task", { task_id }],
     ["answer_task", { task_id, text: "yes" }],
+    ["feedback", { task_id, vote: "up", voter_id: "stranger", voted_at: "2026-11-26T08:00:00.000Z" }],
     ["rpc.discover", {}],
     ["sekisho.no_such_method", {}],
   ];

@@ -218,12 +218,14 @@ function searchText({ id, taskId, state, destination, team, channel, user, threa
   return [id, taskId, state, destination, team, channel, user, thread, text, retryOf].join(" ").toLowerCase();
 }
 
-function drawNext({ text, nextAtMs, percent, state, polls, attempts }) {
+function drawNext({ text, nextAtMs, percent, state, polls, attempts, votes }) {
   const isOpen = state !== "done";
   const notes = [
     percent !== undefined && `${Math.round(percent)} %`,
     isOpen && polls > 0 && count(polls, "poll"),
     isOpen && attempts > 0 && `attempt ${attempts + 1}`,
+    votes?.up > 0 && `👍 ${votes.up}`,
+    votes?.down > 0 && `👎 ${votes.down}`,
   ].filter(Boolean);
   return h(
     "span.next",

@@ -119,6 +119,7 @@ function drawFacts({ row, task: { message, call }, picture }) {
     Deadline: coming(call?.deadlineAtMs),
     Expected: coming(row.nextAtMs),
     Calls: calls.filter(Boolean).join(", "),
+    Votes: row.votes && `👍 ${row.votes.up}, 👎 ${row.votes.down}`,
     Message: parts.filter(Boolean).join(", "),
     "Execution task id": row.taskId,
     Trace: picture?.traceId,

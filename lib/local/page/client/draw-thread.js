@@ -14,7 +14,7 @@ export function drawThreads({ messages, ephemeralMessages, statuses, prompts, ch
       const isHere = (each) => each.channel === channel && each.threadTs === root.ts;
       const replies = inChannel.filter(isHere);
       const below = inOrder([
-        ...replies.map((message) => ({ ts: message.ts, drawn: drawMessage({ message, chosen, act }) })),
+        ...replies.map((message) => ({ ts: message.ts, drawn: drawMessage({ message, chosen, person, act }) })),
         ...ephemeralIn(root.ts),
       ]);
       const status = statuses.find((each) => isHere(each) && each.status !== "");
@@ -23,7 +23,7 @@ export function drawThreads({ messages, ephemeralMessages, statuses, prompts, ch
       const reply = { "data-key": `reply/${root.ts}`, onclick: () => act.reply(root.ts) };
       const drawn = h(
         `article.thread${isChosen ? ".chosen" : ""}`,
-        drawMessage({ message: root, chosen, act }),
+        drawMessage({ message: root, chosen, person, act }),
         below.length > 0 && h("div.replies", below),
         status && h("p.status", `Sekisho ${status.status}`),
         suggested.length > 0 && drawPrompts({ suggested, root, act }),
@@ -41,7 +41,7 @@ function inOrder(items) {
   return items.sort((a, b) => Number(a.ts) - Number(b.ts)).map(({ drawn }) => drawn);
 }
 
-function drawMessage({ message, chosen, act }) {
+function drawMessage({ message, chosen, person, act }) {
   const { author, channel, ts, parts, files, edited, streaming, reactions, requestId } = message;
   const isBot = author.kind === "bot";
   const time = new Date(Number(ts) * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
@@ -55,7 +55,7 @@ function drawMessage({ message, chosen, act }) {
     h("div.who", author.name, isBot && h("span.chip", "APP"), h("small", time, edited && " (edited)")),
     h(
       "div.body",
-      parts.map((part) => drawPart({ part, message, act })),
+      parts.map((part) => drawPart({ part, message, person, act })),
       streaming && h("span.status", "writing…"),
       files.length > 0 && h("div.files", files.map(drawFile)),
     ),
@@ -69,7 +69,15 @@ function drawMessage({ message, chosen, act }) {
   );
 }
 
-function drawPart({ part, message: { channel, ts }, act }) {
+function drawPart({ part, message: { channel, ts }, person, act }) {
+  if (part.type === "votes") {
+    const drawn = part.votes.map(({ actionId, label, value, voters }) => {
+      const onclick = () => act.clickButton({ channel, ts, action_id: actionId, value });
+      const state = { "aria-pressed": String(voters.includes(person)), "data-key": `vote/${ts}/${value}`, onclick };
+      return h("button.quiet.vote", state, label);
+    });
+    return h("div.actions", drawn);
+  }
   if (part.type !== "buttons") return h(`div.${part.type}`, drawTree(part.shown));
   const drawn = part.buttons.map(({ actionId, label, style }) => {
     const onclick = () => act.clickButton({ channel, ts, action_id: actionId });

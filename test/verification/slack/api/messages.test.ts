@@ -155,6 +155,29 @@ describe("a page of a thread", () => {
     expect(posts.map(({ fileIds }) => fileIds)).toEqual([["F1", "F3"], []]);
   });
 
+  it("describes the files of a person's message, and no others", () => {
+    const file = {
+      id: "F1",
+      name: "a.txt",
+      mimetype: "text/plain",
+      size: 3,
+      url_private: "https://files.slack.com/F1",
+    };
+    const messages = [
+      { ts: "1.000001", user: "U1", text: "", files: [file, { id: "F2", mode: "tombstone" }] },
+      { ts: "1.000002", user: "U1", text: "" },
+      { ...ours, files: [file] },
+    ];
+    expect(read({ messages }).posts.map(({ files }) => files)).toEqual([
+      [
+        { id: "F1", name: "a.txt", mimetype: "text/plain", size: 3, url: "https://files.slack.com/F1" },
+        { id: "F2", name: "F2", mimetype: "application/octet-stream", size: 0 },
+      ],
+      undefined,
+      undefined,
+    ]);
+  });
+
   it("keeps its other posts where one has no text, or an app id that is none", () => {
     expect(keysOf({ ts: "1.000001", text: null, app_id: 7, bot_profile: "none" }, ours)).toEqual([undefined, key]);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { hasVisibleText } from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
-import { decodeButton, encodeButton } from "../../../../lambdas/verification/slack/messages/blocks.ts";
+import { decodeButton, encodeButton } from "../../../../lambdas/verification/slack/messages/buttons.ts";
 import type { ButtonClickRefusal } from "../../../../lambdas/verification/slack/messages/question.ts";
 import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
 import type { AgentQuestion, Task } from "../../../../lambdas/verification/task/task.ts";

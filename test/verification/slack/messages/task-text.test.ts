@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { decodeButton } from "../../../../lambdas/verification/slack/messages/blocks.ts";
+import { decodeButton } from "../../../../lambdas/verification/slack/messages/buttons.ts";
 import { canceledAnswerText } from "../../../../lambdas/verification/slack/messages/outcome-text.ts";
 import {
   createTaskText,

@@ -1,0 +1,60 @@
+/** Tries a failed task again when the person who asked clicks the button below the failure. */
+import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
+import type { Trace } from "../../shared/telemetry/telemetry.ts";
+import type { Gate } from "../gate/gate.ts";
+import type { SlackApi } from "../slack/api/slack.ts";
+import type { ButtonClickRefusal } from "../slack/messages/question.ts";
+import type { TaskText } from "../slack/messages/task-text.ts";
+import type { ButtonClick } from "../task/messages.ts";
+import { buttonRetryIdOf, createRetry, retryAdviceOf } from "../task/retry.ts";
+import { installationOf, type Task, threadRefOf } from "../task/task.ts";
+import { isOutcome, ownPosts } from "./own-posts.ts";
+
+/** `held`: the task is about to end, so try again soon. Rejects if the store, the queue or the gate is unavailable. */
+export type RetryByClick = (request: {
+  task: Task;
+  click: Pick<ButtonClick, "user" | "atMs">;
+  signal: AbortSignal;
+}) => Promise<ButtonClickRefusal | "held" | undefined>;
+
+export function createRetryByClick(options: {
+  store: Pick<TaskStore<Task>, "get">;
+  queue: TaskQueue;
+  gate: Pick<Gate, "mayAskThere">;
+  slack: SlackApi;
+  text: TaskText;
+  newTrace: () => Trace;
+}): RetryByClick {
+  const { store, queue, gate, slack, text, newTrace } = options;
+
+  /** Best effort: a second click is refused anyway. */
+  async function removeButton(task: Task, signal: AbortSignal): Promise<void> {
+    const posts = await ownPosts({ slack, task, signal });
+    const post = posts.find(({ part, buttons }) => isOutcome(part) && buttons !== undefined);
+    if (post?.buttons === undefined) return;
+    const { ts, part, buttons } = post;
+    const target = { installation: installationOf(task), channel: threadRefOf(task).channel, ts };
+    const content = text.withoutRetry({ task, text: buttons.text });
+    await slack.update({ ...target, content, key: { requestId: task.id, part }, signal });
+  }
+
+  return async ({ task, click, signal }) => {
+    const { message } = task;
+    if (click.user !== message.user) return { type: "not_yours" };
+    if (retryAdviceOf(task) === undefined) return { type: "over" };
+    if (task.state !== "done") return "held";
+    const isAllowed = await gate.mayAskThere({ task, user: click.user, external: message.external, signal });
+    if (!isAllowed) return { type: "not_allowed" };
+    const requestId = buttonRetryIdOf(task);
+    const earlier = await store.get({ id: requestId });
+    // The same click may come again.
+    if (earlier !== undefined && earlier.receivedAtMs !== click.atMs) return { type: "retried" };
+    if (earlier === undefined) {
+      // The worker creates one task of it, even if two clicks arrive before that.
+      const ask = createRetry({ task, requestId, receivedAtMs: click.atMs, trace: newTrace() });
+      await queue.send({ body: JSON.stringify(ask), group: message.team });
+    }
+    await removeButton(task, signal).catch(() => {});
+    return undefined;
+  };
+}

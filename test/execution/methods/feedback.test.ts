@@ -1,0 +1,106 @@
+/** Votes of people on an answer: they are stored with the task and passed to the agent's own function `feedback`. */
+import { describe, expect, it } from "@jest/globals";
+import { type Agent, type AgentVote, withFeedback } from "../../../lambdas/execution/agents/agent.ts";
+import { handleExecutionBatches } from "../../../lambdas/execution/handlers/worker-handler.ts";
+import { createExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
+import { silentLog } from "../../../lambdas/shared/log.ts";
+import { createSqsEvent } from "../../doubles/aws/sqs-event.ts";
+import { createQueuedHost } from "../runs/queued-host.ts";
+import { answering, createGate, createTestHost, hello, memoryStore } from "../test-host.ts";
+
+const requestId = "4c2f4fea-0f0b-4d6e-9a53-2f1b6e1f7a10";
+const up = { vote: "up", voter_id: "v1", voted_at: "2026-11-26T08:00:00Z" };
+const down = { vote: "down", voter_id: "v1", voted_at: "2026-11-26T08:00:01Z" };
+
+/** A completed task, and the votes that its agent gets. */
+async function completed({ fails }: { fails: () => boolean } = { fails: () => false }) {
+  const got: AgentVote[] = [];
+  const agent = withFeedback(answering("done"), (vote: AgentVote) => {
+    if (fails()) throw new Error("hunter2");
+    got.push(vote);
+  });
+  const test = createTestHost({ agent });
+  await test.call("execute_task", hello, { id: requestId });
+  const vote = (given: Record<string, unknown>) => test.call("feedback", { request_id: requestId, ...given });
+  const stored = async () => {
+    const [task] = (await test.store.list({ index: "state", key: "completed", limit: 1 })).items;
+    return task?.votes;
+  };
+  return { ...test, got, vote, stored };
+}
+
+describe("a vote", () => {
+  it("is stored and passed to the agent, with the ids of the run", async () => {
+    const { vote, stored, got } = await completed();
+    const { result } = await vote(up);
+    expect(result).toEqual({ status: "recorded", task_id: expect.any(String) });
+    expect(await stored()).toEqual([{ voterId: "v1", vote: "up", atMs: Date.parse(up.voted_at) }]);
+    expect(got).toEqual([
+      { vote: "up", voterId: "v1", requestId, taskId: result?.task_id, caller: expect.any(String) },
+    ]);
+  });
+
+  it("replaces an earlier one of the same person, and an older one that comes late changes nothing", async () => {
+    const { vote, stored, got } = await completed();
+    for (const given of [up, down, up]) expect((await vote(given)).result?.status).toBe("recorded");
+    expect(await stored()).toMatchObject([{ voterId: "v1", vote: "down" }]);
+    expect(got.map(({ vote: passed }) => passed)).toEqual(["up", "down", "down"]);
+  });
+
+  it("of each person counts, of the latest hundred people", async () => {
+    const { vote, stored } = await completed();
+    for (let person = 0; person < 102; person++) await vote({ ...up, voter_id: `p${person}` });
+    const voters = (await stored())?.map(({ voterId }) => voterId);
+    expect(voters).toHaveLength(100);
+    expect(voters).not.toContain("p1");
+    expect(voters).toContain("p101");
+  });
+
+  it("that the agent could not take is answered as unavailable, and passed on again when it is repeated", async () => {
+    let isBroken = true;
+    const { vote, got, lines } = await completed({ fails: () => isBroken });
+    expect((await vote(up)).error?.data).toMatchObject({ reason: "unavailable", retryable: true });
+    expect(lines.join("")).toContain("agent_feedback_failed");
+    expect(lines.join("")).not.toContain("hunter2");
+    isBroken = false;
+    await vote(up);
+    expect(got).toHaveLength(1);
+  });
+
+  it("is recorded for an agent without feedback", async () => {
+    const { call } = createTestHost();
+    const { result } = await call("execute_task", hello, { id: requestId });
+    expect(result?.response_text).toBe("done");
+    expect((await call("feedback", { request_id: requestId, ...up })).result?.status).toBe("recorded");
+  });
+
+  it("on a task that is not completed is refused", async () => {
+    const gate = createGate();
+    const { call } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
+    await call("execute_task", hello, { id: requestId });
+    await gate.firstStart;
+    const { error } = await call("feedback", { request_id: requestId, ...up });
+    expect(error?.data).toMatchObject({ reason: "invalid_state", current: "working" });
+    gate.letGo();
+  });
+
+  it("on a task that nobody knows is refused", async () => {
+    const { call } = createTestHost();
+    expect((await call("feedback", { request_id: requestId, ...up })).error?.data.reason).toBe("task_not_found");
+  });
+});
+
+it("goes to the worker's agent where the host runs none", async () => {
+  const store = memoryStore();
+  const host = createQueuedHost({ store, syncBudgetMs: 0 });
+  const got: AgentVote[] = [];
+  const agent: Agent = withFeedback(answering("done"), (vote: AgentVote) => got.push(vote));
+  const worker = createExecutionWorker({ store, agent, log: silentLog });
+  const handler = handleExecutionBatches({ worker, log: silentLog });
+  const context = { getRemainingTimeInMillis: () => 900_000 };
+  await host.call("execute_task", hello, { id: requestId });
+  await handler(createSqsEvent(host.sent.splice(0)), context);
+  expect((await host.call("feedback", { request_id: requestId, ...up })).result?.status).toBe("recorded");
+  expect(await handler(createSqsEvent(host.sent), context)).toEqual({ batchItemFailures: [] });
+  expect(got).toMatchObject([{ vote: "up", voterId: "v1", requestId }]);
+});

@@ -1,0 +1,133 @@
+/** The buttons below what a task came to: 👍 and 👎 below an answer, and one to try again below a failure. */
+import { describe, expect, it } from "@jest/globals";
+import type { ActionsBlock, Button, ContextActionsBlock, FeedbackButtons } from "@slack/web-api";
+import { reasons } from "../../../../contracts/errors.ts";
+import { decodeButton } from "../../../../lambdas/verification/slack/messages/buttons.ts";
+import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
+import type { Task } from "../../../../lambdas/verification/task/task.ts";
+import { parseBlocks } from "../../../../lib/local/fake-slack/blocks.ts";
+import { sampleTask } from "../../task/sample.ts";
+
+const { id: requestId, message } = sampleTask();
+const answer = { type: "answer", text: "A checkpoint." } as const;
+const locales = ["en", "ja"] as const;
+
+function blocksOf(changes: Partial<Task>, options: { locale?: "en" | "ja"; feedback?: boolean } = {}) {
+  const parts = createTaskText({ locale: "en", ...options }).parts(sampleTask({ state: "delivering", ...changes }));
+  for (const { blocks } of parts) {
+    if (blocks !== undefined) expect(parseBlocks({ json: blocks, refusesMarkdown: false })).toHaveProperty("blocks");
+  }
+  return parts.map(({ blocks = [] }) => blocks as readonly unknown[]);
+}
+
+function votesOf(changes: Partial<Task>, options: { locale?: "en" | "ja"; feedback?: boolean } = { feedback: true }) {
+  const isVotes = (block: unknown): block is ContextActionsBlock => Object(block).type === "context_actions";
+  return blocksOf(changes, options).map((blocks) => blocks.filter(isVotes));
+}
+
+function retryOf(changes: Partial<Task>, locale: "en" | "ja" = "en"): Button | undefined {
+  const isActions = (block: unknown): block is ActionsBlock => Object(block).type === "actions";
+  const [actions] = blocksOf(changes, { locale }).flat().filter(isActions);
+  return actions?.elements[0] as Button | undefined;
+}
+
+describe("the votes on an answer", () => {
+  it.each(locales)("are one element of Slack's with two values that name the task: %s", (locale) => {
+    const [[block]] = votesOf({ outcome: answer }, { locale, feedback: true }) as [[ContextActionsBlock]];
+    const [element] = block.elements as FeedbackButtons[];
+    const { action_id = "", positive_button: up, negative_button: down } = element ?? ({} as FeedbackButtons);
+    const read = ({ value }: { value: string }) => decodeButton({ action_id, value });
+    expect(read(up)).toEqual({ requestId, button: { type: "feedback", vote: "up" } });
+    expect(read(down)).toEqual({ requestId, button: { type: "feedback", vote: "down" } });
+    for (const { text, accessibility_label = "" } of [up, down]) {
+      expect(text.text.length * accessibility_label.length).toBeGreaterThan(0);
+      expect(accessibility_label.length).toBeLessThanOrEqual(75);
+    }
+  });
+
+  it("stand below the last part of a long answer", () => {
+    const counts = votesOf({ outcome: { ...answer, text: "Word by word.\n\n".repeat(1600) } }).map(
+      ({ length }) => length,
+    );
+    expect(counts.length).toBeGreaterThan(1);
+    expect(counts).toEqual([...counts.slice(1).map(() => 0), 1]);
+  });
+
+  it("are not there without the setting, where Slack takes no blocks, and below what is no answer", () => {
+    expect(votesOf({ outcome: answer }, {}).flat()).toEqual([]);
+    expect(votesOf({ outcome: answer, mrkdwnFallback: true }).flat()).toEqual([]);
+    expect(votesOf({ outcome: answer, delivery: { status: "failure_notice" } }).flat()).toEqual([]);
+    expect(votesOf({ outcome: { type: "too_old" } }).flat()).toEqual([]);
+    expect(votesOf({ outcome: { type: "failed", reason: "timeout", lost: false } }).flat()).toEqual([]);
+  });
+});
+
+describe("the button to try again", () => {
+  const failed = (reason: (typeof reasons)[number] | "ambiguous", lost = false): Partial<Task> => ({
+    outcome: { type: "failed", reason, lost },
+  });
+
+  it.each(locales)("names the task: %s", (locale) => {
+    const { action_id = "", value = "", confirm } = retryOf(failed("execution_failed"), locale) ?? ({} as Button);
+    expect(decodeButton({ action_id, value })).toEqual({ requestId, button: { type: "retry" } });
+    expect(confirm).toBeUndefined();
+  });
+
+  it.each([
+    ["timeout", false],
+    ["ambiguous", false],
+    ["execution_failed", true],
+  ] as const)("is confirmed first where the agent may have done its work: %s, lost: %s", (reason, lost) => {
+    for (const locale of locales) expect(retryOf(failed(reason, lost), locale)?.confirm).toBeDefined();
+  });
+
+  it("is there for failures that may end otherwise at another try, and for no others", () => {
+    expect(reasons.filter((reason) => retryOf(failed(reason)) !== undefined).sort()).toEqual([
+      "execution_failed",
+      "internal",
+      "invalid_state",
+      "rate_limited",
+      "task_not_found",
+      "timeout",
+      "unavailable",
+    ]);
+  });
+
+  it.each(locales)("goes, and leaves the failure as it was: %s", (locale) => {
+    const text = createTaskText({ locale });
+    const task = sampleTask({ state: "done", ...failed("execution_failed") });
+    const [shown] = text.parts(task);
+    const isButton = (block: unknown) => Object(block).type === "actions";
+    const blocks = shown?.blocks?.filter((block) => !isButton(block));
+    expect(blocks).toHaveLength(Number(shown?.blocks?.length) - 1);
+    expect(text.withoutRetry({ task, text: shown?.text ?? "" })).toEqual({ ...shown, blocks });
+  });
+
+  it.each<[string, Partial<Task>]>([
+    ["of a slash command, which leaves no message", { message: { ...message, command: true } }],
+    ["of another bot", { message: { ...message, botIds: ["B1"] } }],
+    ["of a canceled task", { ...failed("ambiguous"), cancelReason: "asked" }],
+    ["that Slack did not take", { delivery: { status: "failure_notice" } }],
+    ["where Slack takes no blocks", { mrkdwnFallback: true }],
+  ])("is not there below a failure %s", (_what, changes) => {
+    expect(retryOf({ ...failed("execution_failed"), ...changes })).toBeUndefined();
+  });
+});
+
+it.each([
+  ["a vote that there is not", { action_id: "sekisho_feedback", value: JSON.stringify({ r: requestId, v: "maybe" }) }],
+  ["a vote with more in it", { action_id: "sekisho_feedback", value: JSON.stringify({ r: requestId, v: "up", x: 1 }) }],
+  ["a vote on no task", { action_id: "sekisho_feedback", value: JSON.stringify({ r: "1", v: "up" }) }],
+  ["a vote without a value", { action_id: "sekisho_feedback", value: "" }],
+  ["a retry with a vote", { action_id: "sekisho_retry", value: JSON.stringify({ r: requestId, v: "up" }) }],
+  ["another app's button", { action_id: "feedback", value: JSON.stringify({ r: requestId, v: "up" }) }],
+])("%s is no button of Sekisho's", (_what, button) => {
+  expect(decodeButton(button)).toBeUndefined();
+});
+
+it.each(locales)("whoever may no longer ask reads whom to ask, and whoever is too late where to look: %s", (locale) => {
+  const { buttonClickRefused } = createTaskText({ locale: "en", contact: "<@U9>" });
+  expect(buttonClickRefused({ refusal: { type: "not_allowed" }, locale })).toContain("<@U9>");
+  const [late, over] = (["retried", "over"] as const).map((type) => buttonClickRefused({ refusal: { type }, locale }));
+  expect(late).not.toBe(over);
+});

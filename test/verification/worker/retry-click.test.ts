@@ -1,0 +1,211 @@
+/** The person who asked tries a failed task again by its button: one new task in the same thread, with one answer. */
+import { describe, expect, it } from "@jest/globals";
+import { SekishoError } from "../../../contracts/errors.ts";
+import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
+import type { ButtonClick } from "../../../lambdas/verification/task/messages.ts";
+import { buttonRetryIdOf } from "../../../lambdas/verification/task/retry.ts";
+import { askedAtMs, sampleAsk } from "../task/sample.ts";
+import { createWorld, type Fate } from "./world.ts";
+import { deaths, nthFate, type Operation } from "./world-fates.ts";
+
+const file = { id: "F1", name: "a.png", mimetype: "image/png", size: 3, url: "https://files.slack.com/F1" };
+const ask = sampleAsk({ text: "What is a sekisho?" });
+const retryId = buttonRetryIdOf({ id: ask.requestId });
+const { parts, withoutRetry } = createTaskText({ locale: "en", contact: "<@U9>" });
+
+type World = ReturnType<typeof createWorld>;
+type Options = Parameters<typeof createWorld>[0];
+
+const click = (changes: Partial<ButtonClick> = {}): ButtonClick => ({
+  type: "button_click",
+  requestId: ask.requestId,
+  team: "T1",
+  channel: "C1",
+  threadTs: ask.message.ts,
+  user: "U1",
+  atMs: askedAtMs + 600_000,
+  button: { type: "retry" },
+  ...changes,
+});
+
+/** The agent fails at the first task, and does what `story` says at the retry. */
+function failedWorld({ asked = ask, ...options }: Options & { asked?: typeof ask } = {}): World {
+  const text = { parts, withoutRetry };
+  const { ts, text: said } = ask.message;
+  const story = (requestId: string) => {
+    if (requestId === ask.requestId) throw new SekishoError("execution_failed");
+    return { status: "success" as const, response_text: "A checkpoint." };
+  };
+  const world = createWorld({ text, story, inSlack: [{ ts, text: said }], ...options });
+  world.deliver(asked);
+  return world;
+}
+
+const answersOf = ({ posts }: World, requestId: string) =>
+  posts.filter(({ key }) => key?.requestId === requestId && key.part > 0).map(({ text }) => text);
+const buttonsOf = ({ posts }: World) =>
+  posts.filter(({ key, hasButtons }) => key?.requestId === ask.requestId && hasButtons).length;
+
+describe("the button to try again", () => {
+  it("stays below the failure when the thread is cleaned up", async () => {
+    const world = failedWorld();
+    await world.run();
+    expect(world.records.get(ask.requestId)?.textsErased).toBe(true);
+    expect(buttonsOf(world)).toBe(1);
+  });
+
+  it("stays below one of them where the failure was posted twice", async () => {
+    const world = failedWorld();
+    await world.run({ until: () => world.answers().length === 1 });
+    const [failure] = world.posts.filter(({ hasButtons }) => hasButtons);
+    if (failure === undefined) throw new Error("There is no button.");
+    world.posts.push({ ...failure, ts: String(Number(failure.ts) + 1) });
+    await world.run();
+    expect([answersOf(world, ask.requestId).length, buttonsOf(world)]).toEqual([1, 1]);
+  });
+
+  it("runs the same message as a new task in the same thread, with one answer, and goes", async () => {
+    const world = failedWorld();
+    await world.run();
+    await world.clickButton(click()).run();
+    expect(world.starts).toEqual([ask.requestId, retryId]);
+    expect(world.sent.map(({ text }) => text)).toEqual(["What is a sekisho?", "What is a sekisho?"]);
+    expect(answersOf(world, retryId)).toEqual([expect.stringContaining("A checkpoint.")]);
+    expect(world.posts.every(({ threadTs }) => threadTs === ask.message.ts)).toBe(true);
+    const [failure, ...others] = answersOf(world, ask.requestId);
+    expect(failure).toContain("The agent couldn't finish this.");
+    expect(others).toEqual([]);
+    expect(buttonsOf(world)).toBe(0);
+    // The message is marked as done, not as failed.
+    expect([...world.marks]).toEqual([`${ask.message.ts} check`]);
+  });
+
+  it("does that once, however often it is clicked or delivered", async () => {
+    const world = failedWorld();
+    await world.run();
+    world.clickButton(click());
+    world.clickButton(click());
+    await world.clickButton(click({ atMs: askedAtMs + 600_200 })).run();
+    expect(world.starts).toEqual([ask.requestId, retryId]);
+    expect(answersOf(world, retryId)).toHaveLength(1);
+    await world.clickButton(click({ atMs: askedAtMs + 900_000 })).run();
+    expect(world.starts).toHaveLength(2);
+    expect(world.ephemeralMessages.map(({ text }) => text)).toContain('{"type":"retried"}');
+  });
+
+  it("that was clicked before the task was over works when it is", async () => {
+    const world = failedWorld();
+    await world.run();
+    const record = world.records.get(ask.requestId);
+    if (record === undefined) throw new Error("There is no record.");
+    world.records.set(ask.requestId, { ...record, state: "delivering" });
+    await world.clickButton(click({ atMs: world.now() })).run({ maxSteps: 2 });
+    expect(world.starts).toEqual([ask.requestId]);
+    world.records.set(ask.requestId, record);
+    await world.run();
+    expect(world.starts).toEqual([ask.requestId, retryId]);
+  });
+
+  it("can be used again below a retry that failed", async () => {
+    const story = () => {
+      throw new SekishoError("unavailable");
+    };
+    const world = failedWorld({ story });
+    await world.run();
+    await world.clickButton(click()).run();
+    await world.clickButton(click({ requestId: retryId, atMs: askedAtMs + 9_000_000 })).run();
+    const last = world.records.get(buttonRetryIdOf({ id: retryId }));
+    expect(last).toMatchObject({ retryOf: ask.requestId, state: "done", outcome: { type: "failed" } });
+  });
+
+  it("is for whoever asked", async () => {
+    const world = failedWorld();
+    await world.run();
+    await world.clickButton(click({ user: "U2" })).run();
+    expect(world.ephemeralMessages).toMatchObject([{ user: "U2", text: '{"type":"not_yours"}' }]);
+    expect(world.starts).toEqual([ask.requestId]);
+  });
+
+  it.each<[string, Partial<ButtonClick>]>([
+    ["from another workspace", { team: "T2" }],
+    ["from another channel", { channel: "C2" }],
+  ])("clicked %s does nothing", async (_what, changes) => {
+    const world = failedWorld();
+    await world.run();
+    await world.clickButton(click(changes)).run();
+    expect(world.starts).toEqual([ask.requestId]);
+  });
+
+  it("says to whoever may no longer ask that they may not", async () => {
+    const world = failedWorld({ gate: { mayAskThere: async () => false } });
+    await world.run();
+    await world.clickButton(click()).run();
+    expect(world.ephemeralMessages).toMatchObject([{ user: "U1", text: '{"type":"not_allowed"}' }]);
+    expect(world.starts).toEqual([ask.requestId]);
+  });
+
+  it("of an answered task, which has none, does nothing", async () => {
+    const world = failedWorld({ story: () => ({ status: "success", response_text: "Done." }) });
+    await world.run();
+    await world.clickButton(click()).run();
+    expect(world.starts).toEqual([ask.requestId]);
+  });
+});
+
+describe("a message with files", () => {
+  const asked = { ...ask, message: { ...ask.message, files: [file] } };
+  const inSlack = [{ ts: ask.message.ts, text: ask.message.text, fileIds: ["F1"], files: [file] }];
+
+  it("is tried again with its files", async () => {
+    const world = failedWorld({ asked, inSlack });
+    await world.run();
+    await world.clickButton(click()).run();
+    expect(world.sent).toMatchObject([{ attachments: [{ id: "F1" }] }, { attachments: [{ id: "F1" }] }]);
+    expect(answersOf(world, retryId)).toEqual([expect.stringContaining("A checkpoint.")]);
+  });
+
+  it("is refused in words where the files are gone", async () => {
+    const world = failedWorld({ asked });
+    await world.run();
+    await world.clickButton(click()).run();
+    expect(answersOf(world, retryId)).toEqual([expect.stringContaining("The files of the original message are gone")]);
+    expect(world.starts).toEqual([ask.requestId]);
+  });
+
+  it("is refused in words where one of the files cannot be read any more", async () => {
+    const { url: _url, ...lost } = file;
+    const isOfRetry = (id: string) => id === retryId;
+    const files = {
+      importAttachments: async ({ task }: { task: { id: string } }) =>
+        isOfRetry(task.id) ? [] : [{ ...lost, url: "https://files.example/F1" }],
+    };
+    const world = failedWorld({ asked, inSlack: [{ ...inSlack[0], files: [lost] } as never], files });
+    await world.run();
+    await world.clickButton(click()).run();
+    expect(answersOf(world, retryId)).toEqual([expect.stringContaining("I couldn't get `a.png` from Slack")]);
+    expect(world.starts).toEqual([ask.requestId]);
+  });
+});
+
+describe("a click whose worker dies", () => {
+  it.each(deaths)("(%s) at any of its operations leads to one retry with one answer", async (fate) => {
+    let operations = 0;
+    const count = (): Fate => {
+      operations += 1;
+      return "ok";
+    };
+    const base = failedWorld({ fate: count });
+    await base.run();
+    const before = operations;
+    await base.clickButton(click()).run();
+    expect(operations - before).toBeGreaterThan(20);
+    for (let nth = before; nth < operations; nth++) {
+      const world = failedWorld({ fate: nthFate(nth, fate, (_: Operation) => true) });
+      await world.run();
+      await world.clickButton(click()).run();
+      expect([nth, world.starts]).toEqual([nth, [ask.requestId, retryId]]);
+      expect([nth, answersOf(world, retryId)]).toEqual([nth, [expect.stringContaining("A checkpoint.")]]);
+      expect([nth, answersOf(world, ask.requestId).length]).toEqual([nth, 1]);
+    }
+  });
+});

@@ -1,0 +1,218 @@
+/** People vote on an answer: one vote a person, stored first, then told to the Execution zone and noted in the usage history. */
+import { describe, expect, it } from "@jest/globals";
+import { SekishoError } from "../../../contracts/errors.ts";
+import type { Gate } from "../../../lambdas/verification/gate/gate.ts";
+import type { ButtonClick } from "../../../lambdas/verification/task/messages.ts";
+import { createHistoryId } from "../../../lambdas/verification/usage/entry.ts";
+import { askedAtMs, sampleAsk } from "../task/sample.ts";
+import { createWorld, type Fate, runWorld } from "./world.ts";
+import { deaths, failing, nthFate } from "./world-fates.ts";
+
+const ask = sampleAsk();
+const firstAtMs = askedAtMs + 600_000;
+
+type World = ReturnType<typeof createWorld>;
+type Vote = "up" | "down";
+
+function click(vote: Vote, changes: Partial<ButtonClick> = {}): ButtonClick {
+  return {
+    type: "button_click",
+    requestId: ask.requestId,
+    team: "T1",
+    channel: "C1",
+    threadTs: ask.message.ts,
+    user: "U1",
+    atMs: firstAtMs,
+    button: { type: "feedback", vote },
+    ...changes,
+  };
+}
+
+const storedVotes = ({ records }: World) => records.get(ask.requestId)?.votes?.map(({ vote }) => vote);
+const notedVotes = ({ usageHistory }: World) =>
+  Object.values(usageHistory.get(createHistoryId(ask.requestId))?.votes ?? {});
+const toldVotes = ({ votes }: World) => votes.map(({ vote }) => vote);
+
+describe("a vote", () => {
+  it("is in the record and the usage history, and is told to the Execution zone without Slack's id of the person", async () => {
+    const world = await runWorld();
+    await world.clickButton(click("up")).run();
+    expect(storedVotes(world)).toEqual(["up"]);
+    expect(notedVotes(world)).toEqual(["up"]);
+    expect(world.votes).toEqual([
+      {
+        request_id: ask.requestId,
+        vote: "up",
+        voter_id: expect.stringMatching(/^[0-9a-f]{32}$/),
+        voted_at: new Date(firstAtMs).toISOString(),
+      },
+    ]);
+    expect(world.answers()).toEqual(["A checkpoint."]);
+    expect(world.ephemeralMessages).toEqual([]);
+  });
+
+  it("names the host's own task where it has one", async () => {
+    const world = await runWorld({ pollsUntilDone: 2 });
+    await world.clickButton(click("down")).run();
+    expect(world.votes).toMatchObject([{ task_id: "t-1", vote: "down" }]);
+  });
+
+  it("is one of each person, and may change", async () => {
+    const world = await runWorld();
+    await world.clickButton(click("up")).run();
+    await world.clickButton(click("down", { atMs: firstAtMs + 1000 })).run();
+    await world.clickButton(click("up", { user: "U2" })).run();
+    expect(storedVotes(world)?.sort()).toEqual(["down", "up"]);
+    expect(notedVotes(world).sort()).toEqual(["down", "up"]);
+    expect(toldVotes(world)).toEqual(["up", "down", "up"]);
+    expect(new Set(world.votes.map(({ voter_id }) => voter_id)).size).toBe(2);
+  });
+
+  it("that is delivered twice, or after a later one of the same person, changes nothing", async () => {
+    const world = await runWorld();
+    const late = click("up");
+    await world.clickButton(click("down", { atMs: firstAtMs + 1000 })).run();
+    world.clickButton(late);
+    await world.clickButton(late).run();
+    expect(storedVotes(world)).toEqual(["down"]);
+    expect(notedVotes(world)).toEqual(["down"]);
+    expect(new Set(toldVotes(world))).toEqual(new Set(["down"]));
+  });
+
+  it("of somebody who may not ask in the channel is refused, to them alone", async () => {
+    const world = await runWorld({ gate: { mayAskThere: async ({ user }) => user === "U1" } });
+    await world.clickButton(click("down", { user: "U2" })).run();
+    expect(world.ephemeralMessages).toMatchObject([{ user: "U2", text: '{"type":"not_yours"}' }]);
+    expect([storedVotes(world), world.votes]).toEqual([undefined, []]);
+  });
+
+  it.each<[string, Partial<ButtonClick>]>([
+    ["from another workspace", { team: "T2" }],
+    ["from another organization", { team: "T2", enterprise: "E2" }],
+    ["from another channel", { channel: "C2" }],
+    ["on a task that does not exist", { requestId: "00000000-0000-5000-8000-0000000000ff" }],
+  ])("%s is refused", async (_what, changes) => {
+    const world = await runWorld();
+    await world.clickButton(click("up", changes)).run();
+    expect([storedVotes(world), world.votes]).toEqual([undefined, []]);
+  });
+
+  it("in a channel that is shared with other organizations is for the rules to decide", async () => {
+    const shared = { ...ask, message: { ...ask.message, external: "channels" as const } };
+    const asked: unknown[] = [];
+    const mayAskThere: Gate["mayAskThere"] = async ({ user, external }) => {
+      asked.push([user, external]);
+      return external === "people";
+    };
+    const world = createWorld({ gate: { mayAskThere } });
+    await world.deliver(shared).run();
+    await world.clickButton(click("up", { team: "T2", userTeam: "T2", user: "U2" })).run();
+    await world.clickButton(click("down", { userTeam: "T1" })).run();
+    expect(asked).toEqual([
+      ["U2", "people"],
+      ["U1", "channels"],
+    ]);
+    expect(toldVotes(world)).toEqual(["up"]);
+  });
+
+  it("on a failure, which nobody was asked about, is refused", async () => {
+    const world = await runWorld({
+      story: () => {
+        throw new SekishoError("execution_failed");
+      },
+    });
+    await world.clickButton(click("up")).run();
+    expect([storedVotes(world), world.votes]).toEqual([undefined, []]);
+  });
+
+  it("waits while a worker acts on the task, and then counts once", async () => {
+    const world = createWorld();
+    await world.deliver(ask).run({ until: () => world.answers().length === 1 });
+    const record = world.records.get(ask.requestId);
+    if (record === undefined) throw new Error("There is no record.");
+    world.records.set(ask.requestId, { ...record, lease: { owner: "w", untilMs: world.now() + 20_000 } });
+    await world.clickButton(click("up", { atMs: world.now() })).run({ maxSteps: 1 });
+    expect(storedVotes(world)).toBeUndefined();
+    await world.run();
+    expect([storedVotes(world), notedVotes(world)]).toEqual([["up"], ["up"]]);
+  });
+});
+
+describe("an Execution zone", () => {
+  it("without the method is asked once, and nothing fails", async () => {
+    let calls = 0;
+    const fate = failing(new SekishoError("method_not_found"), ({ name }) => name === "feedback" && ++calls > 0);
+    const world = await runWorld({ fate });
+    await world.clickButton(click("up")).run();
+    expect(calls).toBe(1);
+    expect([storedVotes(world), notedVotes(world), world.answers()]).toEqual([["up"], ["up"], ["A checkpoint."]]);
+  });
+
+  it("over A2A is not told, and the vote is kept all the same", async () => {
+    const world = await runWorld({ takesVotes: false });
+    await world.clickButton(click("up")).run();
+    expect([toldVotes(world), storedVotes(world), notedVotes(world)]).toEqual([[], ["up"], ["up"]]);
+  });
+
+  it.each(["refused", "lost"] as const)("that is away (%s) gets the vote when it is back", async (trouble) => {
+    let isAway = true;
+    let calls = 0;
+    const fate = ({ name }: { name: string }): Fate => {
+      if (name !== "feedback") return "ok";
+      calls += 1;
+      return isAway ? trouble : "ok";
+    };
+    const world = await runWorld({ fate });
+    await world.clickButton(click("up")).run({ until: () => calls === 3 });
+    expect(storedVotes(world)).toEqual(["up"]);
+    isAway = false;
+    await world.run();
+    expect(toldVotes(world)).toEqual(["up"]);
+  });
+
+  it("that stays away is given up after seven calls", async () => {
+    let calls = 0;
+    const world = await runWorld({ fate: ({ name }): Fate => (name === "feedback" && ++calls > 0 ? "refused" : "ok") });
+    await world.clickButton(click("up")).run();
+    expect(calls).toBe(7);
+    expect(storedVotes(world)).toEqual(["up"]);
+  });
+
+  it("gets a vote that changed while it was away as it is then", async () => {
+    let isAway = true;
+    const fate = ({ name }: { name: string }): Fate => (name === "feedback" && isAway ? "refused" : "ok");
+    const world = await runWorld({ fate });
+    world.clickButton(click("up"));
+    await world.clickButton(click("down", { atMs: firstAtMs + 1000 })).run({ maxSteps: 4 });
+    isAway = false;
+    await world.run();
+    expect(new Set(toldVotes(world))).toEqual(new Set(["down"]));
+  });
+});
+
+describe("a vote whose worker dies", () => {
+  const isOfVote = ({ party }: { party: string }) => party !== "slack";
+
+  it.each(deaths)("(%s) at any of its operations is stored, noted and told all the same", async (fate) => {
+    let operations = 0;
+    const base = createWorld({
+      fate(operation) {
+        if (isOfVote(operation)) operations += 1;
+        return "ok";
+      },
+    });
+    await base.deliver(ask).run();
+    const before = operations;
+    await base.clickButton(click("up")).run();
+    const ofVote = operations - before;
+    expect(ofVote).toBeGreaterThan(4);
+    for (let nth = before; nth < before + ofVote; nth++) {
+      const world = createWorld({ fate: nthFate(nth, fate, isOfVote) });
+      await world.deliver(ask).run();
+      await world.clickButton(click("up")).run();
+      expect([nth, storedVotes(world), notedVotes(world)]).toEqual([nth, ["up"], ["up"]]);
+      expect(new Set(toldVotes(world))).toEqual(new Set(["up"]));
+      expect(world.answers()).toEqual(["A checkpoint."]);
+    }
+  });
+});
