@@ -65,13 +65,13 @@ describe("a bundle", () => {
 
   it.each([
     ["ingress", 60],
-    ["worker", 780],
-    ["deadLetters", 350],
+    ["worker", 794],
+    ["deadLetters", 352],
     ["installFlow", 164],
-    ["executionUrl", 363],
+    ["executionUrl", 367],
     ["executionWorker", 272],
     ["agentcore", 728],
-    ["container", 482],
+    ["container", 488],
   ] as const)("of %s loads at most %s KB at a cold start", (name, most) => {
     expect(echo(name).kilobytes).toBeLessThanOrEqual(most);
   });

@@ -2,12 +2,8 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { decodeButton } from "../../../../lambdas/verification/slack/messages/buttons.ts";
 import { canceledAnswerText } from "../../../../lambdas/verification/slack/messages/outcome-text.ts";
-import {
-  createTaskText,
-  lastPart,
-  newestText,
-  percentBar,
-} from "../../../../lambdas/verification/slack/messages/task-text.ts";
+import { lastPart, newestText, percentBar } from "../../../../lambdas/verification/slack/messages/placeholder.ts";
+import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
 import type { Task } from "../../../../lambdas/verification/task/task.ts";
 import { isTooLong, parseBlocks } from "../../../../lib/local/fake-slack/blocks.ts";
 import { forAll } from "../../../doubles/for-all.ts";

@@ -2,13 +2,14 @@
 
 import { fencedTables, toMrkdwn } from "../../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
 import { safeMarkdown } from "../../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
+import { newestText } from "../../../../../lambdas/verification/slack/messages/placeholder.ts";
 import {
   maxMarkdownLength,
   maxMrkdwnLength,
   splitAnswer,
 } from "../../../../../lambdas/verification/slack/messages/split.ts";
 import { nextStreamPiece } from "../../../../../lambdas/verification/slack/messages/stream-piece.ts";
-import { createTaskText, newestText } from "../../../../../lambdas/verification/slack/messages/task-text.ts";
+import { createTaskText } from "../../../../../lambdas/verification/slack/messages/task-text.ts";
 import { askedAtMs, sampleTask } from "../../../task/sample.ts";
 
 const length = 15_000;
