@@ -14,3 +14,9 @@ export const maxHistoryBytes = 64 * 1024;
 export const maxResultBytes = 256 * 1024;
 /** Steps of one progress. */
 export const maxSteps = 50;
+
+/** True for more than `max` Unicode characters, as JSON Schema counts them. A character takes one or two UTF-16 units. */
+export function hasMoreCharacters(text: string, max: number): boolean {
+  if (text.length <= max || text.length > 2 * max) return text.length > max;
+  return [...text].length > max;
+}

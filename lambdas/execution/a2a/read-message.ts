@@ -3,7 +3,7 @@ import * as z from "zod";
 import { questionKey, slackMessageKey, taskKey } from "../../../contracts/a2a/extension.ts";
 import { joinTextParts, type Message, type Part } from "../../../contracts/a2a/part.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { maxTextLength } from "../../../contracts/limits.ts";
+import { hasMoreCharacters, maxTextLength } from "../../../contracts/limits.ts";
 import {
   attachmentSchema,
   executeTaskParamsSchema,
@@ -67,7 +67,7 @@ export function readAnswerMessage(request: {
 
 function limitedText(parts: readonly Part[]): string {
   const text = joinTextParts(parts);
-  if (text.length <= maxTextLength) return text;
+  if (!hasMoreCharacters(text, maxTextLength)) return text;
   throw createParamsError([{ path: ["message", "parts"], message: `more than ${maxTextLength} characters of text` }]);
 }
 

@@ -129,11 +129,14 @@ export function createMethods({ tasks, syncBudgetMs, pollAfterMs, isStopping, ne
       return { status: "canceled", task_id: task.id };
     },
 
-    /** Stores a person's reply. A JSON-RPC id that is not a UUID does not identify repetitions, so the reply gets a new id. */
+    /**
+     * Stores a person's reply. A JSON-RPC id that is not a UUID does not identify repetitions, so the reply gets a new id. Two people who
+     * click the same button give the same answer: the question is answered as both wanted.
+     */
     async answer_task({ params: { task_id: taskId, ...said }, id, caller: { principal } }) {
       const { option_id, text = "", user_id, question_id: questionId } = said;
       const answerId = isDedupedId(id) ? id.toLowerCase() : newId();
-      const fingerprint = digest([option_id, text, user_id]);
+      const fingerprint = digest([option_id, text]);
       const answer = { id: answerId, questionId, fingerprint, option_id, text, user_id };
       return taskResult({ task: await tasks.answer({ principal, taskId, answer }), pollAfterMs });
     },

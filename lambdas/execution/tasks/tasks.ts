@@ -5,6 +5,7 @@ import type { RequestId } from "../../../contracts/envelope.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { transitionError } from "../../../contracts/methods.ts";
 import type { Trace } from "../../shared/telemetry/telemetry.ts";
+import { isVisible } from "../../shared/visible-text.ts";
 import { type CallerLimits, createParamsError, createTooManyCallsError, unlimitedSlots } from "../http/exchange.ts";
 import type { Runs } from "../runs/runs.ts";
 import {
@@ -341,10 +342,11 @@ function checkAnswer(request: { said: AnswerSubmission["answer"]; question: Open
       { path: isMessage ? ["message", "metadata"] : ["option_id"], message: "was not offered" },
     ]);
   }
-  const saysNothing = option_id === undefined && text === "" && parts.every((part) => part.text === "");
+  const isBlank = !isVisible(text) && parts.every((part) => part.text !== undefined && !isVisible(part.text));
+  const saysNothing = option_id === undefined && isBlank;
   if (saysNothing) {
     throw createParamsError([
-      { path: isMessage ? ["message", "parts"] : ["text"], message: "must not be empty without an option" },
+      { path: isMessage ? ["message", "parts"] : ["text"], message: "must not be blank without an option" },
     ]);
   }
 }

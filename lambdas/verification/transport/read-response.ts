@@ -1,6 +1,5 @@
 /** Reads a response of the Execution zone within limits: checks its head, collects its body, and returns the result or throws its error. */
 
-import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { type JsonRpcErrorObject, type JsonRpcResponse, responseSchema } from "../../../contracts/envelope.ts";
@@ -65,11 +64,17 @@ export function parseEnvelope(request: { body: Uint8Array; repairs: boolean }): 
   return text === undefined || data === undefined || hasRepeatedKey(text) ? undefined : data;
 }
 
-/** Keeps a byte order mark, so that it fails as JSON. */
-const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+/** Both keep a byte order mark, so that it fails as JSON. */
+const repairingUtf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+const strictUtf8 = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
 
 function decodeText({ body, repairs }: { body: Uint8Array; repairs: boolean }): string | undefined {
-  return repairs || isUtf8(body) ? utf8.decode(body) : undefined;
+  if (repairs) return repairingUtf8.decode(body);
+  try {
+    return strictUtf8.decode(body);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns the parts of a shortened result that have no long strings. A success that is too large ends the task. */

@@ -2,12 +2,14 @@
  * Creates everything that users read about a task, in the language of the person who asked. The texts depend only on the task's record,
  * so that a repeated post has the same content.
  */
+
+import { isVisible } from "../../../shared/visible-text.ts";
 import { hasFailedDelivery, isCanceled, type Locale, type Task } from "../../task/task.ts";
 import type { MessageContent, SlackBlock } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
-import { hasVisibleText, isVisible, removeComments } from "../markdown/visible-text.ts";
+import { hasVisibleText, removeComments } from "../markdown/visible-text.ts";
 import { answerParts, canceledAnswerParts, plainLast, withBlocks } from "./answer.ts";
 import { buttons, context, markdownBlock, plan, planLines, removeEmpty, section, shorten } from "./blocks.ts";
 import {
