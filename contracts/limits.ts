@@ -16,3 +16,9 @@ export const maxResultBytes = 256 * 1024;
 export const maxSteps = 50;
 /** Slack's own limit for a text that is typed into a form, in characters. */
 export const maxFieldTextLength = 3000;
+
+/** True for more than `max` Unicode characters, as JSON Schema counts them. A character takes one or two UTF-16 units. */
+export function hasMoreCharacters(text: string, max: number): boolean {
+  if (text.length <= max || text.length > 2 * max) return text.length > max;
+  return [...text].length > max;
+}

@@ -10,7 +10,8 @@ import {
   valueSchema,
 } from "./values.ts";
 
-const contentNames = ["text", "raw", "url", "data"] as const;
+/** The first one counts if all are unset. */
+export const contentNames = ["text", "raw", "url", "data"] as const;
 
 /** Exactly one of `text`, `raw` (bytes in base64), `url` and `data` (any JSON). */
 export const partSchema = z

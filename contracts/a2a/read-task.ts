@@ -1,12 +1,21 @@
 /** Reads a task or a message as a client (A2A 1.0, section 4.1): strict about ids, states and text, lenient about everything else. */
 import * as z from "zod";
 import { maxTaskIdLength } from "../limits.ts";
-import { type Message, type Part, partSchema, roleSchema } from "./part.ts";
+import { contentNames, type Message, type Part, partSchema, roleSchema } from "./part.ts";
 import { type A2aState, a2aStateSchema } from "./task.ts";
-import { idSchema, maxReadable, optionalText, optionalValue, readableList, structSchema } from "./values.ts";
+import {
+  bytesSchema,
+  idSchema,
+  maxReadable,
+  optionalText,
+  optionalValue,
+  readableList,
+  structSchema,
+} from "./values.ts";
 
-/** Drops malformed fields that only describe a part. */
+/** Drops malformed fields that only describe a part. Keeps bytes that are no base64, so that the person reads that a file is left out. */
 export const readPartSchema = partSchema.safeExtend({
+  raw: optionalValue(z.union([bytesSchema, z.string()])),
   mediaType: partSchema.shape.mediaType.catch(undefined),
   filename: partSchema.shape.filename.catch(undefined),
   metadata: structSchema.catch(undefined),
@@ -76,7 +85,19 @@ const passedOver = z
   .refine((part) => (Object(part).text ?? undefined) === undefined, "a text that cannot be read")
   .transform((): Part[] => []);
 
-const { task, answer } = createReadSchemas({ part: readPartSchema, state: a2aStateSchema, role: roleSchema });
+/** Serializers of some languages write an unset content as `null` or `""`. Drops those, unless there is no other content. */
+function withoutUnsetContents(part: unknown): unknown {
+  const members: Record<string, unknown> = Object(part);
+  const isUnset = (name: string) => members[name] === null || members[name] === "";
+  const given = contentNames.filter((name) => name in members);
+  const kept = given.find((name) => !isUnset(name)) ?? given[0];
+  const dropped: readonly string[] = given.filter((name) => name !== kept && isUnset(name));
+  if (dropped.length === 0) return part;
+  return Object.fromEntries(Object.entries(members).filter(([name]) => !dropped.includes(name)));
+}
+
+const readablePart = z.preprocess(withoutUnsetContents, readPartSchema);
+const { task, answer } = createReadSchemas({ part: readablePart, state: a2aStateSchema, role: roleSchema });
 
 export const readTaskSchema = task;
 export type ReadTask = z.output<typeof readTaskSchema>;

@@ -43,9 +43,10 @@ export function readableList<T extends z.ZodType>(item: T) {
 /** More than Sekisho requests in any list. */
 export const maxReadable = 1000;
 
-/** Reads base64 and base64url, padded or not, as padded base64. */
+/** Reads base64 and base64url, padded or not, as padded base64. Some encoders break it into lines. */
 export const bytesSchema = z
   .string()
+  .transform((text) => text.replaceAll(/[\r\n]/g, ""))
   .refine((text) => /^[\w+/-]*={0,2}$/.test(text) && text.replace(/=+$/, "").length % 4 !== 1, "must be base64")
   .transform((text) => padded(text.replace(/=+$/, "").replaceAll("-", "+").replaceAll("_", "/")));
 

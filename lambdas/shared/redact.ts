@@ -2,20 +2,41 @@
 
 const mask = "[redacted]";
 const secretName = /token|secret|password|authorization|api_?key|signature/i;
-/** Matches Slack tokens anywhere in a text, because an agent may repeat one in its answer. */
-const slackToken = /\bx(?:ox[a-z](?:\.xox[a-z])?|app)-[A-Za-z0-9-]+/g;
 
-/** Masks Slack tokens and the credentials of HTTP's `authorization` in a text. */
+/** Tokens that are recognized anywhere in a text, because an agent may repeat one in its answer. */
+const knownTokens = new RegExp(
+  [
+    // Slack.
+    String.raw`\bx(?:ox[a-z](?:\.xox[a-z])?|app)-[A-Za-z0-9-]+`,
+    // Model APIs. Without a digit it may be a name such as `sk-learn`.
+    String.raw`\bsk-(?=[A-Za-z_-]*\d)[\w-]{16,}`,
+    // AWS access keys.
+    String.raw`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`,
+    // GitHub and Google.
+    String.raw`\b(?:gh[oprsu]_|github_pat_|AIza)[\w-]{20,}`,
+    // JSON Web Tokens.
+    String.raw`\beyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?`,
+  ].join("|"),
+  "g",
+);
+
+/** Masks known tokens and the credentials of HTTP's `authorization` in a text. */
 export function maskTokens(text: string): string {
-  return text.replaceAll(slackToken, mask).replaceAll(authorization, `$1 ${mask}`);
+  return maskKnown(text).replaceAll(authorization, `$1 ${mask}`).replaceAll(letterToken, `$1 ${mask}`);
+}
+
+function maskKnown(text: string): string {
+  return text.replaceAll(knownTokens, mask);
 }
 
 /** A token is no plain word, so that "the basic plan" stays. */
 const authorization = /\b(bearer|basic)\s+(?=[^\s"\\]*[\d=._~+/-])[^\s"\\]+/gi;
+/** A token of letters only has a capital within it, or is longer than the words that follow "bearer" in a text. */
+const letterToken = /\b([Bb]earer|BEARER)\s+(?=[A-Za-z]*[a-z][A-Z]|[A-Za-z]{16})[A-Za-z]+/g;
 
-/** Masks members with a secret's name, Slack tokens in any text, and the query of `url` members. */
+/** Masks members with a secret's name, known tokens in any text, and the query of `url` members. */
 export function redact(value: unknown): unknown {
-  if (typeof value === "string") return value.replaceAll(slackToken, mask);
+  if (typeof value === "string") return maskKnown(value);
   if (Array.isArray(value)) return value.map(redact);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, redactMember({ name, member })]));

@@ -21,7 +21,7 @@ export function* findRepeatedKeys(json: string): Generator<JsonPath, void, undef
     if (unit === quote) {
       const end = findStringEnd(json, at);
       if (awaitsKey && inner?.kind === "object") {
-        inner.key = JSON.parse(json.slice(at, end + 1));
+        inner.key = readKey(json, at, end);
         if (inner.keys.has(inner.key)) yield open.map(toStep);
         inner.keys.add(inner.key);
         awaitsKey = false;
@@ -40,6 +40,11 @@ export function* findRepeatedKeys(json: string): Generator<JsonPath, void, undef
       if (inner?.kind === "array") inner.index += 1;
     }
   }
+}
+
+function readKey(json: string, start: number, end: number): string {
+  const key = json.slice(start + 1, end);
+  return key.includes("\\") ? JSON.parse(json.slice(start, end + 1)) : key;
 }
 
 /** The index of the closing quote. A quote after an odd number of backslashes belongs to the string. */

@@ -139,7 +139,7 @@ const results: readonly Entry[] = [
   ),
   artifacts("names that climb", '{"name":"../../../etc/passwd\\u0000.png\\ud800","text":"x"}', /It is done/),
   artifacts("bytes that are none", '{"base64":"!!!"},{"base64":7}', leftOut(2)),
-  artifacts("things that are none", 'null,7,"x",[],{}', leftOut(4)),
+  artifacts("things that are none", 'null,7,"x",[],{}', leftOut(5)),
   done("artifacts that are no list", ',"artifacts":{"a":1}', leftOut(1)),
   done("a prototype", ',"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}'),
   done("numbers beyond numbers", ',"usage":{"input_tokens":1e999,"output_tokens":-1e999},"n":1e400'),
@@ -197,7 +197,7 @@ const responses: readonly Entry[] = [
       const [start = "", end = ""] = success(id, "It |is done.").split("|");
       return bytes(utf8([start, [0xff, 0xfe, 0xc3], end]));
     },
-    /It/,
+    inDoubt,
   ),
   response("a byte order mark", ({ id }) => bytes(utf8([[0xef, 0xbb, 0xbf], success(id, "It is done.")])), inDoubt),
   response("UTF-16", ({ id }) => bytes(Buffer.from(success(id, "It is done."), "utf16le")), inDoubt),

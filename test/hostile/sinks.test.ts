@@ -220,6 +220,7 @@ describe("whoever writes to a terminal", () => {
     "lib/cli/confirm.ts",
     "lib/cli/conformance/main.ts",
     "lib/cli/release/bundle-conformance.ts",
+    "lib/cli/release/package.ts",
     "lib/cli/release/run-script.ts",
     "lib/cli/release/run.ts",
     "lib/cli/release/sbom.ts",

@@ -9,19 +9,25 @@ def agent(task):  # Your own code: from the params of execute_task to the text o
 def refusal(code, reason, id=None):
     return {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": reason}}
 
-REFUSALS = {401: refusal(-32066, "unauthenticated"), 413: refusal(-32075, "payload_too_large")}
+BAD = refusal(-32600, "invalid_request")
+REFUSALS = {400: BAD, 401: refusal(-32066, "unauthenticated"), 413: refusal(-32075, "payload_too_large")}
+
+def unique(members):  # Readers of JSON differ on a key that an object has twice.
+    if len(dict(members)) < len(members): raise KeyError
+    return dict(members)
 
 def respond(body):
     try:
-        match request := json.loads(body.decode()):
+        match request := json.loads(body.decode(), object_pairs_hook=unique):
             case {"jsonrpc": "2.0", "id": str() | int() as id, "method": str() as method} if type(id) is not bool:
                 return answer(id, method, request.get("params"))
-        return refusal(-32600, "invalid_request")
+        return BAD
+    except KeyError: return BAD
     except (ValueError, RecursionError): return refusal(-32700, "parse_error")
 
 def answer(id, name, params):
     match name, params:
-        case "execute_task", {"channel": str(), "text": str()} as task:
+        case "execute_task", {"text": str()} as task if isinstance(task.get("channel"), str | None):
             try:
                 return {"jsonrpc": "2.0", "id": id, "result": {"status": "success", "response_text": agent(task)}}
             except Exception as error: print("The agent failed:", type(error).__name__, file=sys.stderr)
@@ -33,8 +39,9 @@ class Zone(http.server.BaseHTTPRequestHandler):  # Speaks HTTP/1.0: each request
 
     def do_POST(self):
         is_known = hmac.compare_digest(self.headers.get("authorization", "").encode(), f"Bearer {TOKEN}".encode())
-        length = int(self.headers.get("content-length", 0))
-        status = 401 if not is_known else 200 if 0 <= length <= 256 * 1024 else 413
+        digits = self.headers.get("content-length", "0")
+        length = int(digits) if digits.isdecimal() and len(digits) < 20 else -1
+        status = 401 if not is_known else 400 if length < 0 else 200 if length <= 256 * 1024 else 413
         response = REFUSALS.get(status) or respond(self.rfile.read(length))
         self.send_response(status)
         self.send_header("content-type", "application/json")

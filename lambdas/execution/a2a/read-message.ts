@@ -4,7 +4,7 @@ import { questionKey, slackMessageKey, taskKey } from "../../../contracts/a2a/ex
 import { readFieldValues } from "../../../contracts/a2a/fields-part.ts";
 import { joinTextParts, type Message, type Part } from "../../../contracts/a2a/part.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { maxTextLength } from "../../../contracts/limits.ts";
+import { hasMoreCharacters, maxTextLength } from "../../../contracts/limits.ts";
 import {
   attachmentSchema,
   executeTaskParamsSchema,
@@ -83,7 +83,7 @@ function readValues(parts: readonly Part[]): FieldValues | undefined {
 
 function limitedText(parts: readonly Part[]): string {
   const text = joinTextParts(parts);
-  if (text.length <= maxTextLength) return text;
+  if (!hasMoreCharacters(text, maxTextLength)) return text;
   throw createParamsError([{ path: ["message", "parts"], message: `more than ${maxTextLength} characters of text` }]);
 }
 

@@ -156,12 +156,15 @@ export function createMethods(settings: MethodSettings): MethodHandlers {
       return { status: "canceled", task_id: task.id };
     },
 
-    /** Stores a person's reply. A JSON-RPC id that is not a UUID does not identify repetitions, so the reply gets a new id. */
+    /**
+     * Stores a person's reply. A JSON-RPC id that is not a UUID does not identify repetitions, so the reply gets a new id. Two people who
+     * click the same button give the same answer: the question is answered as both wanted.
+     */
     async answer_task({ params: { task_id: taskId, ...said }, id, caller: { principal } }) {
       const { option_id, text = "", fields, user_id, question_id: questionId } = said;
       const answerId = isDedupedId(id) ? id.toLowerCase() : newId();
       const values = fields && Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
-      const fingerprint = digest([option_id, text, user_id, ...(values === undefined ? [] : [values])]);
+      const fingerprint = digest([option_id, text, ...(values === undefined ? [] : [values])]);
       const reply = { id: answerId, questionId, fingerprint, option_id, text, fields, user_id };
       return answer(await tasks.answer({ principal, taskId, answer: reply }), now());
     },

@@ -4,21 +4,18 @@ import * as z from "zod";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isJsonWithin } from "../../../contracts/json-size.ts";
 import { maxPartialTextLength, maxResultBytes, maxSteps } from "../../../contracts/limits.ts";
-import {
-  type Artifact,
-  artifactSchema,
-  optionIdSchema,
-  questionOptionSchema,
-  stepSchema,
-} from "../../../contracts/methods.ts";
+import { type Artifact, optionIdSchema, questionOptionSchema, stepSchema } from "../../../contracts/methods.ts";
+import { optionalField } from "../../../contracts/optional-field.ts";
 import { questionFieldsSchema } from "../../../contracts/question-fields.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { OpenSpan, SpanStart } from "../../shared/telemetry/telemetry.ts";
 import { isTooDeep, lastOfEachId, truncate } from "../../shared/untrusted-input.ts";
+import { isVisible } from "../../shared/visible-text.ts";
 import type { Agent, AgentContext, AgentTask } from "../agents/agent.ts";
 import type { RunReport } from "../tasks/changes.ts";
 import { type ExecutionOutcome, type ExecutionTask, type OpenQuestion, toLoggableId } from "../tasks/execution-task.ts";
+import { refuseArtifact, yieldedArtifactSchema } from "./artifacts.ts";
 
 const maxProgressLength = 1000;
 
@@ -31,7 +28,7 @@ export type AgentTurn = { ended: TurnEnd; artifacts: Artifact[] };
 
 /**
  * Never rejects. A throw, an invalid update, a blank answer without artifacts, and an end without an answer are `execution_failed`. Text and artifacts beyond
- * `maxResultBytes`, or beyond what a record holds, are `payload_too_large`. Stops reading after an abort. `made` are the artifacts of the
+ * `maxResultBytes`, or beyond what a record holds, are `payload_too_large`. An artifact that no client would read is left out. Stops reading after an abort. `made` are the artifacts of the
  * task's earlier turns.
  */
 export async function collectOutcome(request: {
@@ -39,9 +36,11 @@ export async function collectOutcome(request: {
   task: AgentTask;
   context: AgentContext;
   made?: readonly Artifact[] | undefined;
+  /** Whether a client would read the address of an artifact. */
+  isReadableUrl: (url: string) => boolean;
   onNews: (news: RunReport) => void;
 }): Promise<AgentTurn> {
-  const { agent, task, context, made = [], onNews } = request;
+  const { agent, task, context, made = [], isReadableUrl, onNews } = request;
   const artifacts = [...made];
   let progress: RunReport["progress"];
   let bytes = artifacts.reduce((sum, artifact) => sum + jsonBytes(artifact), 0);
@@ -61,19 +60,25 @@ export async function collectOutcome(request: {
           progress = nextProgress({ update, known: progress });
           onNews({ progress, artifacts: [...artifacts] });
           continue;
-        case "artifact":
+        case "artifact": {
+          const refusal = refuseArtifact({ artifact: update.artifact, made: artifacts.length, isReadableUrl });
+          if (refusal !== undefined) {
+            context.log.warn("agent_artifact_left_out", { cause_kind: refusal });
+            continue;
+          }
           bytes += jsonBytes(update.artifact);
           artifacts.push(update.artifact);
           if (bytes > maxResultBytes || jsonBytes(artifacts) > maxStoredBytes) return tooLarge();
           onNews({ progress, artifacts: [...artifacts] });
           continue;
+        }
         case "answer": {
-          if (update.text.trim() === "" && artifacts.length === 0) {
+          if (!isVisible(update.text) && artifacts.length === 0) {
             context.log.warn("agent_without_answer", { reason: "execution_failed" });
             return turn({ type: "failure", reason: "execution_failed" });
           }
-          bytes += answerBytes(update);
           const outcome = createSuccess(update);
+          bytes += answerBytes(outcome);
           const isFitting = bytes <= maxResultBytes && isStorable({ outcome, artifacts });
           return isFitting ? turn(outcome) : tooLarge();
         }
@@ -92,8 +97,18 @@ export async function collectOutcome(request: {
 type Success = Extract<ExecutionOutcome, { type: "success" }>;
 type Answer = { text: string; usage?: Record<string, unknown> | undefined; direct?: boolean | undefined };
 
-function createSuccess({ text, usage, direct }: Answer): Success {
+function createSuccess({ text, usage: given, direct }: Answer): Success {
+  const usage = given && dropBrokenCounts(given);
   return { type: "success", text, ...(usage && { usage }), ...(direct === true && { direct: true }) };
+}
+
+const countNames: readonly string[] = ["input_tokens", "output_tokens", "total_tokens"];
+
+/** Drops token counts that are no integers from 0 on. Returns undefined if nothing is left. */
+function dropBrokenCounts(usage: Record<string, unknown>): Record<string, unknown> | undefined {
+  const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
+  const fitting = Object.entries(usage).filter(([name, value]) => !countNames.includes(name) || isCount(value));
+  return fitting.length === 0 ? undefined : Object.fromEntries(fitting);
 }
 
 function answerBytes({ text, usage }: Answer): number {
@@ -132,16 +147,7 @@ const maxPromptLength = 10_000;
 const maxOptions = 20;
 const maxLabelLength = 200;
 
-const visibleText = (maxLength: number) =>
-  z
-    .string()
-    .min(1)
-    .max(maxLength)
-    .refine((text) => text.trim() !== "");
-
-function hasOneContent({ text, base64, data, url }: Artifact): boolean {
-  return [text, base64, data ?? undefined, url].filter((content) => content !== undefined).length === 1;
-}
+const visibleText = (maxLength: number) => z.string().min(1).max(maxLength).refine(isVisible);
 
 const updateSchema = z.discriminatedUnion("type", [
   z.object({
@@ -151,11 +157,11 @@ const updateSchema = z.discriminatedUnion("type", [
     partial: z.string().optional(),
     steps: z.array(stepSchema).max(maxSteps).optional(),
   }),
-  z.object({ type: z.literal("artifact"), artifact: artifactSchema.refine(hasOneContent) }),
+  z.object({ type: z.literal("artifact"), artifact: yieldedArtifactSchema }),
   z.object({
     type: z.literal("answer"),
     text: z.string(),
-    usage: z.looseObject({}).optional(),
+    usage: optionalField(z.looseObject({})),
     direct: z.boolean().optional(),
   }),
   z

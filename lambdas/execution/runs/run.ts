@@ -32,6 +32,7 @@ import {
   type TaskInput,
 } from "../tasks/execution-task.ts";
 import { type ChangeTask, createFittingChange, dropHistory, type TaskSignal } from "../tasks/task-store.ts";
+import { isReadableUrl } from "./artifact-url.ts";
 import { type AgentTurn, collectOutcome, endAgentSpan, startAgentSpan } from "./collect-outcome.ts";
 
 /** Why an agent is stopped before its end. `superseded`: another process may have taken the task over. */
@@ -197,7 +198,7 @@ export function startRun(request: {
     const task = createAgentTask({ params, answers });
     const work = async (span: OpenSpan) => {
       const context = { ...ids, signal, readAttachment, trace: span.trace, log };
-      working = collectOutcome({ agent, task, context, made, onNews: news.put }).then(endTurn);
+      working = collectOutcome({ agent, task, context, made, isReadableUrl, onNews: news.put }).then(endTurn);
       const turn = await turnOver;
       endAgentSpan({ span, turn, cause });
       return turn;

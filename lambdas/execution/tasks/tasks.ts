@@ -7,6 +7,7 @@ import { checkFieldValues, describeFieldProblem } from "../../../contracts/field
 import { transitionError } from "../../../contracts/methods.ts";
 import type { FieldValues } from "../../../contracts/question-fields.ts";
 import type { Trace } from "../../shared/telemetry/telemetry.ts";
+import { isVisible } from "../../shared/visible-text.ts";
 import { type CallerLimits, createParamsError, createTooManyCallsError, unlimitedSlots } from "../http/exchange.ts";
 import type { Runs } from "../runs/runs.ts";
 import {
@@ -351,11 +352,11 @@ function checkAnswer(request: {
       { path: isMessage ? ["message", "metadata"] : ["option_id"], message: "was not offered" },
     ]);
   }
-  const saysNothing =
-    option_id === undefined && text === "" && fields === undefined && parts.every((part) => part.text === "");
+  const isBlank = !isVisible(text) && parts.every((part) => part.text !== undefined && !isVisible(part.text));
+  const saysNothing = option_id === undefined && fields === undefined && isBlank;
   if (saysNothing) {
     throw createParamsError([
-      { path: isMessage ? ["message", "parts"] : ["text"], message: "must not be empty without an option" },
+      { path: isMessage ? ["message", "parts"] : ["text"], message: "must not be blank without an option" },
     ]);
   }
   return fields === undefined ? undefined : checkFields({ values: fields, question, isMessage });

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { Dispatcher } from "undici";
 import buildConnector from "undici/lib/core/connect.js";
 import Client from "undici/lib/dispatcher/client.js";
+import { createInterimFilter } from "./interim-responses.ts";
 
 /** A client certificate in PEM. `ca` replaces the default certificate authorities. */
 export type ClientCertificate = { readonly cert?: string; readonly key?: string; readonly ca?: string };
@@ -51,15 +52,20 @@ export function createConnections({ connectTimeoutMs }: { connectTimeoutMs: numb
   function createConnection(origin: string, peer: Peer): Connection {
     let socket: Socket | undefined;
     let firstError: Error | undefined;
+    const interim = createInterimFilter();
     const connect: Client.Options["connect"] = (options, callback) => {
       firstError = undefined;
       socket = peer.connector(options, callback).once("error", (error) => {
         firstError = error;
       });
+      interim.attach(socket);
     };
     const client = new Client(origin, { ...clientOptions, connect });
     const connection: Connection = {
-      dispatch: (request, handler) => client.dispatch(request, handler),
+      dispatch(request, handler) {
+        interim.expectResponse();
+        return client.dispatch(request, handler);
+      },
       firstError: () => firstError,
       release() {
         // A peer that answered before it had read the whole request may never read the rest.

@@ -4,7 +4,7 @@
  * files are gathered.
  */
 
-import { maxTextLength } from "../../../contracts/limits.ts";
+import { hasMoreCharacters, maxTextLength } from "../../../contracts/limits.ts";
 import { endCleanup, giveUpDelivery, needsThread, releaseThread } from "./delivering.ts";
 import type { Context, Delay, EventOf } from "./events.ts";
 import type { UserFile } from "./messages.ts";
@@ -119,7 +119,9 @@ function aboutText({ instruction, text }: { instruction: string; text: string })
 /** Returns why the text and the files of a message are no task, or undefined. */
 export function findRefusal({ text, files = [] }: Task["message"]): TaskOutcome | undefined {
   if (text === "" && files.length === 0) return failedOutcome({ reason: "invalid_params", lost: false });
-  return text.length > maxTextLength ? failedOutcome({ reason: "payload_too_large", lost: false }) : undefined;
+  return hasMoreCharacters(text, maxTextLength)
+    ? failedOutcome({ reason: "payload_too_large", lost: false })
+    : undefined;
 }
 
 /** Accepts the message as a task: checks age, text and destination, then counts it in the quotas. */

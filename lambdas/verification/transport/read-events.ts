@@ -3,7 +3,10 @@ import { createParser } from "eventsource-parser";
 import { isJsonObject, parseJson } from "../../shared/untrusted-input.ts";
 import { createTooLargeError } from "./read-response.ts";
 
-/** Skips comments, and events that are no response. The body is the response, or empty if the stream ends without one. */
+/**
+ * Skips comments, notifications, and events that are no response. The body is the response, or empty if the stream ends without one. A line
+ * may end in `\r\n`, `\n` or `\r`. A `\r` ends it at once, because an open stream may never send the byte after it.
+ */
 export function createEventCollector({ maxBytes }: { maxBytes: number }): {
   add(chunk: Uint8Array): void;
   isDone(): boolean;
@@ -17,27 +20,36 @@ export function createEventCollector({ maxBytes }: { maxBytes: number }): {
   let endsInReturn = false;
   const parser = createParser({
     onEvent({ data }) {
-      const json = parseJson(data);
-      if (isJsonObject(json) && json.jsonrpc === "2.0") response ??= data;
+      if (isResponse(parseJson(data))) response ??= data;
     },
   });
+
+  /** Writes every line end as `\n`. */
+  function withLineEnds(text: string): string {
+    // The line has ended already.
+    const rest = endsInReturn && text.startsWith("\n") ? text.slice(1) : text;
+    if (text !== "") endsInReturn = text.endsWith("\r");
+    return rest.replaceAll(/\r\n?/g, "\n");
+  }
+
   return {
     add(chunk) {
       bytes += chunk.byteLength;
       if (bytes > maxBytes) throw createTooLargeError();
-      const text = decoder.decode(chunk, { stream: true });
-      const end = Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1;
-      if (text !== "") endsInReturn = text.endsWith("\r");
+      const text = withLineEnds(decoder.decode(chunk, { stream: true }));
+      const end = text.lastIndexOf("\n") + 1;
       pending.push(text.slice(0, end || undefined));
       if (end === 0) return;
       parser.feed(pending.join(""));
       pending = [text.slice(end)];
     },
     isDone: () => response !== undefined,
-    end() {
-      // The parser waits for the second half of a line end that may be `\r\n`.
-      if (endsInReturn) parser.feed("\n");
-      return { body: Buffer.from(response ?? "") };
-    },
+    end: () => ({ body: Buffer.from(response ?? "") }),
   };
+}
+
+function isResponse(json: unknown): boolean {
+  if (!isJsonObject(json) || json.jsonrpc !== "2.0") return false;
+  const isNotification = json.method !== undefined && json.result === undefined && json.error === undefined;
+  return !isNotification;
 }

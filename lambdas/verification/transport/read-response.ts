@@ -35,7 +35,7 @@ export function readResponse<M extends MethodName>(request: {
   dialect: Dialect;
 }): ResultOf<M> {
   const { response, method, params, id, requestId, dialect } = request;
-  const envelope = parseEnvelope(response.body);
+  const envelope = parseEnvelope({ body: response.body, repairs: dialect === "a2a" || dialect === "a2a-0.3" });
   if (envelope === undefined) throw toStatusError(response, method);
   if ("error" in envelope) {
     if (envelope.id !== id && envelope.id !== null) throw new SekishoError("invalid_response");
@@ -56,16 +56,26 @@ export function readResponse<M extends MethodName>(request: {
 
 /**
  * Returns undefined if the body is not a JSON-RPC response. A byte order mark and repeated keys are refused, as by the host (RFC 8259,
- * section 8.1, and RFC 7493, section 2.3). Invalid UTF-8 becomes replacement characters.
+ * section 8.1, and RFC 7493, section 2.3), and so is invalid UTF-8, unless `repairs` replaces it by U+FFFD.
  */
-export function parseEnvelope(body: Uint8Array): JsonRpcResponse | undefined {
-  const text = utf8.decode(body);
-  const { data } = responseSchema.safeParse(parseJson(text));
-  return data === undefined || hasRepeatedKey(text) ? undefined : data;
+export function parseEnvelope(request: { body: Uint8Array; repairs: boolean }): JsonRpcResponse | undefined {
+  const text = decodeText(request);
+  const { data } = responseSchema.safeParse(text === undefined ? undefined : parseJson(text));
+  return text === undefined || data === undefined || hasRepeatedKey(text) ? undefined : data;
 }
 
-/** Keeps a byte order mark, so that it fails as JSON. */
-const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+/** Both keep a byte order mark, so that it fails as JSON. */
+const repairingUtf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+const strictUtf8 = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
+
+function decodeText({ body, repairs }: { body: Uint8Array; repairs: boolean }): string | undefined {
+  if (repairs) return repairingUtf8.decode(body);
+  try {
+    return strictUtf8.decode(body);
+  } catch {
+    return undefined;
+  }
+}
 
 /** Returns the parts of a shortened result that have no long strings. A success that is too large ends the task. */
 function withoutCutStrings(result: unknown): unknown {
@@ -178,33 +188,78 @@ const [quote, backslash, letterU] = [0x22, 0x5c, 0x75];
  */
 export function createShortener(): (piece: Uint8Array) => Uint8Array {
   let inString = false;
-  let isKept = true;
+  /** The rest of the string is left out. */
+  let isCut = false;
   let stringBytes = 0;
   let isEscape = false;
   let hexDigitsLeft = 0;
 
-  function isTaken(byte: number): boolean {
-    if (!inString) {
-      inString = byte === quote;
-      stringBytes = 0;
-      return true;
+  /** Skips the rest of a cut string. Returns where the piece goes on: at the closing quote, or after its end. */
+  function skipString(piece: Uint8Array, from: number): number {
+    let at = from;
+    let quoteAt = -1;
+    let backslashAt = -1;
+    if (isEscape && at < piece.length) {
+      isEscape = false;
+      at += 1;
     }
+    for (;;) {
+      if (quoteAt < at) quoteAt = indexIn(piece, quote, at);
+      if (backslashAt < at) backslashAt = indexIn(piece, backslash, at);
+      if (quoteAt <= backslashAt) return quoteAt;
+      // The character after a backslash is no closing quote. It may be in the next piece.
+      isEscape = backslashAt === piece.length - 1;
+      at = backslashAt + 2;
+      if (at >= piece.length) return piece.length;
+    }
+  }
+
+  function isTaken(byte: number): boolean {
     const beginsCharacter = !isEscape && hexDigitsLeft === 0 && (byte & 0xc0) !== 0x80;
     if (beginsCharacter && byte === quote) {
       inString = false;
       return true;
     }
-    if (beginsCharacter) isKept = stringBytes < maxStringBytes;
+    isCut = beginsCharacter && stringBytes >= maxStringBytes;
     stringBytes++;
     if (hexDigitsLeft > 0) hexDigitsLeft--;
     else if (isEscape) {
       isEscape = false;
       hexDigitsLeft = byte === letterU ? 4 : 0;
     } else isEscape = byte === backslash;
-    return isKept;
+    return !isCut;
   }
 
-  return (piece) => piece.filter(isTaken);
+  return (piece) => {
+    const kept = new Uint8Array(piece.length);
+    let length = 0;
+    for (let at = 0; at < piece.length; ) {
+      if (isCut) {
+        at = skipString(piece, at);
+        if (at < piece.length) [isCut, inString] = [false, false];
+        else continue;
+        kept[length++] = quote;
+        at += 1;
+      } else if (inString) {
+        const byte = piece[at++] as number;
+        if (isTaken(byte)) kept[length++] = byte;
+      } else {
+        const end = Math.min(piece.length, indexIn(piece, quote, at) + 1);
+        inString = piece[end - 1] === quote;
+        stringBytes = 0;
+        kept.set(piece.subarray(at, end), length);
+        length += end - at;
+        at = end;
+      }
+    }
+    return kept.subarray(0, length);
+  };
+}
+
+/** The index of the byte, or the length of the piece. */
+function indexIn(piece: Uint8Array, byte: number, from: number): number {
+  const at = piece.indexOf(byte, from);
+  return at === -1 ? piece.length : at;
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   acceptedResultSchema,
   artifactSchema,
   inputRequiredResultSchema,
+  legacyErrorResultSchema,
   progressSchema,
   questionOptionSchema,
   successResultSchema,
@@ -27,6 +28,8 @@ const maxOptions = 100;
 /** The limit for every other list, because checking half a million entries would take seconds. */
 const maxListed = 100;
 const maxNameLength = 255;
+/** The limit for the members of one object. */
+const maxMembers = 1000;
 
 type Members = Record<string, unknown>;
 
@@ -36,7 +39,7 @@ type Members = Record<string, unknown>;
  */
 export function takeResult(result: unknown): unknown {
   if (!isJsonObject(result)) return result;
-  const { artifacts, attachments, file_artifact: legacyFile, [leftOutMember]: _, ...others } = result;
+  const { artifacts, attachments, file_artifact: legacyFile, [leftOutMember]: _, ...others } = withFewMembers(result);
   const listed = Array.isArray(attachments) ? attachments.slice(0, maxListed) : attachments;
   const members = shallowMembers({ ...others, ...(attachments !== undefined && { attachments: listed }) });
   switch (members.status) {
@@ -51,12 +54,27 @@ export function takeResult(result: unknown): unknown {
   }
 }
 
+/** The members that the contract and legacy agents know. */
+const knownMembers = [
+  ...Object.keys(successResultSchema.shape),
+  ...Object.keys(acceptedResultSchema.shape),
+  ...Object.keys(inputRequiredResultSchema.shape),
+  ...Object.keys(legacyErrorResultSchema.shape),
+  "file_artifact",
+];
+
+/** Each further step would take a tenth of a second for a hundred thousand members. */
+function withFewMembers(members: Members): Members {
+  if (Object.keys(members).length <= maxMembers) return members;
+  return Object.fromEntries(knownMembers.flatMap((name) => (name in members ? [[name, members[name]]] : [])));
+}
+
 /** True if the peer reports success, even if the result is unreadable. */
 export function isSuccess(result: unknown): boolean {
   return isJsonObject(result) && result.status === "success";
 }
 
-/** Repairs the details of an error: shortens long lists, and returns undefined if the details are nested too deeply. */
+/** Repairs the details of an error: shortens long lists and objects, and returns undefined if the details are nested too deeply. */
 export function takeErrorData(data: unknown): unknown {
   return isNestedTooDeep(data) ? undefined : toWellFormed(withShortLists(data));
 }
@@ -91,7 +109,7 @@ function takeSuccess(members: Members, artifacts: unknown): Members {
   return {
     ...withFitting(members, successResultSchema.shape, ["attachments", "usage", "correlation_id"]),
     ...(typeof text === "string" && { response_text: sanitizeLines(text) }),
-    ...(artifacts !== undefined && artifacts !== null && { artifacts: taken.artifacts }),
+    ...(!isAbsent(artifacts) && { artifacts: taken.artifacts }),
     ...(taken.leftOut > 0 && { [leftOutMember]: taken.leftOut }),
   };
 }
@@ -125,7 +143,7 @@ function takeOption(option: unknown): unknown[] {
 }
 
 function takeArtifacts(artifacts: unknown): { artifacts: Artifact[]; leftOut: number } {
-  if (artifacts === undefined || artifacts === null) return { artifacts: [], leftOut: 0 };
+  if (isAbsent(artifacts)) return { artifacts: [], leftOut: 0 };
   if (!Array.isArray(artifacts)) return { artifacts: [], leftOut: 1 };
   const taken = artifacts
     .slice(0, maxArtifacts)
@@ -134,22 +152,33 @@ function takeArtifacts(artifacts: unknown): { artifacts: Artifact[]; leftOut: nu
   return { artifacts: taken, leftOut: artifacts.length - taken.length };
 }
 
+/** Some encoders break base64 into lines. */
+const lineEnds = /[\r\n]/g;
+
 const contents = ["text", "base64", "data", "url"] as const;
 
-/** Returns undefined if the artifact has contents but none of them is valid. */
+/** Like every optional field, `null` and `""` mean that there is none. */
+function isAbsent(member: unknown): boolean {
+  return member === undefined || member === null || member === "";
+}
+
+/** Returns undefined if the artifact has no valid content. */
 function takeArtifact(artifact: unknown): Artifact | undefined {
   if (!isJsonObject(artifact)) return undefined;
-  const { name, url, ...others } = shallowMembers(artifact);
+  const { name, url, base64, ...others } = shallowMembers(artifact);
   const fitting = withFitting(
-    { ...others, ...(typeof url === "string" && isWebAddress(url) && { url }) },
+    {
+      ...others,
+      ...(typeof base64 === "string" && { base64: base64.replaceAll(lineEnds, "") }),
+      ...(typeof url === "string" && isWebAddress(url) && { url }),
+    },
     artifactSchema.shape,
     ["mimetype", "text", "base64", "url"],
   );
   const named = typeof name === "string" ? { name: name.slice(0, maxNameLength).toWellFormed() } : {};
-  const hadContent = contents.some((member) => artifact[member] !== undefined && artifact[member] !== null);
-  const hasContent = contents.some((member) => fitting[member] !== undefined && fitting[member] !== null);
-  if (hadContent && !hasContent) return undefined;
-  return artifactSchema.safeParse({ ...fitting, ...named }).data;
+  const given = Object.fromEntries(Object.entries(fitting).filter(([, member]) => member !== null));
+  if (!contents.some((member) => given[member] !== undefined)) return undefined;
+  return artifactSchema.safeParse({ ...given, ...named }).data;
 }
 
 function isWebAddress(url: string): boolean {
@@ -172,5 +201,6 @@ function shallowMembers(members: Members): Members {
 function withShortLists(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, maxListed).map(withShortLists);
   if (!isJsonObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withShortLists(member)]));
+  const members = Object.entries(value).slice(0, maxMembers);
+  return Object.fromEntries(members.map(([name, member]) => [name, withShortLists(member)]));
 }

@@ -36,7 +36,6 @@ describe("an answer is read", () => {
   it.each<[string, unknown]>([
     ["without content", {}],
     ["of a kind that nobody knows", { hologram: "x" }],
-    ["of bytes that are none", { raw: "a b" }],
     ["of an address that is too long", { url: `data:image/png;base64,${"A".repeat(5000)}` }],
     ["of two contents", { url: "u", data: 1 }],
     ["of data that is nested without end", { data: nested }],
@@ -88,7 +87,7 @@ describe("an answer is read", () => {
     expect(wire(v03ReadAnswerSchema.parse(task))).toEqual({
       task: {
         ...{ id: "t1", status: { state: "TASK_STATE_COMPLETED", message: { role: "ROLE_AGENT", parts: [] } } },
-        artifacts: [{ parts: [{ url: "u" }, { text: "the answer" }] }],
+        artifacts: [{ parts: [{ url: "u" }, { raw: "a b" }, { text: "the answer" }] }],
         history: [{ parts: [] }, { role: "ROLE_AGENT", parts: [{ text: "a" }] }],
       },
     });

@@ -67,6 +67,12 @@ describe("a task's input", () => {
     expect(input([{ text: "hi" }], undefined, contextId).session_id).toBe(isSession ? contextId : undefined);
   });
 
+  it("may have as many characters as a task of the zone contract, whatever their size", () => {
+    const text = "🦊".repeat(40_000);
+    expect(input([{ text }])).toEqual({ text });
+    expect(() => input([{ text: `${text}a` }])).toThrow(expect.objectContaining({ reason: "invalid_params" }));
+  });
+
   it("is refused with more text than a task may have, and told where", () => {
     const parts = [{ text: "x".repeat(20_000) }, { text: "x".repeat(20_000) }];
     const issues = [expect.objectContaining({ path: "message.parts" })];

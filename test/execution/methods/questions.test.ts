@@ -184,6 +184,23 @@ describe("an answer", () => {
     expect(started).toHaveLength(2);
   });
 
+  it("is the same whoever gives it, and the agent hears of the first person", async () => {
+    const heard: unknown[] = [];
+    const agent: Agent = async function* ({ answers }) {
+      if (answers.length === 0) yield { type: "question", prompt: "Shall I?", options };
+      heard.push(...answers.map(({ user_id }) => user_id));
+      yield { type: "answer", text: "done" };
+    };
+    const { call } = createTestHost({ agent });
+    const { task_id, question_id } = (await call("execute_task", hello)).result ?? {};
+    const answer = { task_id, question_id, option_id: "yes" };
+    await call("answer_task", { ...answer, user_id: "U1" });
+    expect((await call("answer_task", { ...answer, user_id: "U2" })).error).toBeUndefined();
+    await call("get_task", { task_id, wait_ms: 5000 });
+    expect((await call("answer_task", { ...answer, user_id: "U2" })).result?.status).toBe("success");
+    expect(heard).toEqual(["U1"]);
+  });
+
   it("that differs from the one given is refused", async () => {
     const { call } = createTestHost({ agent: asking() });
     const task_id = (await call("execute_task", hello)).result?.task_id;
@@ -261,6 +278,8 @@ describe("an answer is refused", () => {
   it.each([
     ["where it says nothing", {}, "text"],
     ["where its text is empty", { text: "" }, "text"],
+    ["where its text is white space", { text: " \n" }, "text"],
+    ["where its text shows nothing", { text: "\u200b" }, "text"],
     ["where its option was not offered", { option_id: "drop-all-tables" }, "option_id"],
   ])("%s, and the question stays", async (_what, said, path) => {
     const { answer, settled, task_id, call } = await waiting(asking());

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { acceptedResultSchema, type TaskStep } from "../../../contracts/methods.ts";
 import { diffTaskEvents, toA2aTask } from "../../../lambdas/execution/a2a/view.ts";
 import type { Agent, TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
+import { isReadableUrl } from "../../../lambdas/execution/runs/artifact-url.ts";
 import { collectOutcome, startAgentSpan } from "../../../lambdas/execution/runs/collect-outcome.ts";
 import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { agentContext, agentTask } from "../agents/agent-context.ts";
@@ -17,7 +18,7 @@ async function toldOf(...updates: TaskUpdate[]) {
   const told: unknown[] = [];
   const agent = yielding(...updates);
   const onNews = ({ progress }: { progress?: unknown }) => void told.push(progress);
-  await collectOutcome({ agent, task: agentTask(hello), context: agentContext(), onNews });
+  await collectOutcome({ agent, task: agentTask(hello), context: agentContext(), isReadableUrl, onNews });
   return told;
 }
 
@@ -118,7 +119,7 @@ describe("what is written of an answer", () => {
     };
     const { call } = createTestHost({ agent, progressMs: 1 });
     const { task_id } = (await call("execute_task", { ...hello, text: escapes(30_000) })).result ?? {};
-    await call("answer_task", { task_id, text: escapes(25_000) });
+    await call("answer_task", { task_id, text: `a${escapes(25_000)}` });
     const look = async () => (await call("get_task", { task_id })).result?.progress;
     await eventually(async () => (await look())?.text === "nearly");
     expect(await look()).toEqual({ text: "nearly" });
@@ -153,6 +154,7 @@ describe("an answer that says nothing", () => {
   const artifact = { name: "a.txt", text: "a" };
   it.each([
     ["blank", yielding({ type: "answer", text: " \n" }), "failure"],
+    ["that shows nothing", yielding({ type: "answer", text: "\u200b\u2060" }), "failure"],
     ["blank beside a file", yielding({ type: "artifact", artifact }, { type: "answer", text: "" }), "success"],
     ["a text", yielding({ type: "answer", text: "a" }), "success"],
   ] as const)("%s is a failure unless there is a file", async (_what, agent, type) => {
@@ -160,6 +162,7 @@ describe("an answer that says nothing", () => {
       agent,
       task: agentTask(hello),
       context: agentContext(),
+      isReadableUrl,
       onNews: () => {},
     });
     expect(ended).toMatchObject(type === "failure" ? { type, reason: "execution_failed" } : { type });

@@ -62,7 +62,7 @@ describe("an answer within the contract's size", () => {
   it.each([
     ["is stored where its letters take three bytes", "関".repeat(87_000), undefined],
     ["is stored where it is full of quotes", '"'.repeat(180_000), undefined],
-    ["is refused where no record could hold its escapes", "\u0001".repeat(100_000), "payload_too_large"],
+    ["is refused where no record could hold its escapes", `a${"\u0001".repeat(100_000)}`, "payload_too_large"],
   ])("%s", async (_what, text, reason) => {
     const { call, store } = createTestHost({ agent: yielding({ type: "answer", text }), store: itemStore() });
     const id = randomUUID();

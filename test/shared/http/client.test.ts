@@ -107,6 +107,36 @@ describe("a request", () => {
     expect(elsewhere.received).toEqual([]);
   });
 
+  it.each([1, 7, 1000])(
+    "has the response that comes after interim ones that nobody asked for (%i bytes at a time)",
+    async (pieceBytes) => {
+      const interim =
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 100 \r\nx: y\r\n\r\n";
+      const { url, requests, sockets } = await socketPeer(async (socket) => {
+        const bytes = interim + answer;
+        for (let at = 0; at < bytes.length; at += pieceBytes) {
+          socket.write(bytes.slice(at, at + pieceBytes));
+          await nextTurn();
+        }
+      });
+      const { send } = clientOf();
+      for (const _ of [1, 2]) expect(await send(url)).toMatchObject({ status: 200, body: Buffer.from("{}") });
+      expect([requests(), sockets.length]).toEqual([2, 1]);
+    },
+  );
+
+  it("is ambiguous if nothing or no end follows an interim response, and if the protocol is switched", async () => {
+    for (const interim of [
+      "HTTP/1.1 100 Continue\r\n\r\n",
+      "HTTP/1.1 100 Con",
+      "HTTP/1.1 1",
+      "HTTP/1.1 101 Other\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
+    ]) {
+      const { url } = await socketPeer((socket) => socket.end(interim));
+      expect(await outcome(clientOf().send(url))).toBe("ambiguous");
+    }
+  });
+
   it("has the response that comes after an interim one", async () => {
     const { url } = await socketPeer((socket) =>
       socket.write(`HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${answer}`),

@@ -29,6 +29,19 @@ describe("a stream of events", () => {
     expect(read(`data: ${first}\ndata: ,"id"${second}\n\n`)).toEqual({ body, isDone: true });
   });
 
+  it("is read at the end of its first response, also if the stream stays open", () => {
+    for (const end of ["\n\n", "\r\n\r\n", "\r\r"]) {
+      expect(read(`data: ${response("a")}${end}`, 5)).toEqual({ body: response("a"), isDone: true });
+    }
+  });
+
+  it("may begin with notifications", () => {
+    const notification = JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params: {} });
+    const stream = `data: ${notification}\n\ndata: ${response("a")}\n\n`;
+    expect(read(stream)).toEqual({ body: response("a"), isDone: true });
+    expect(read(`data: ${notification}\n\n`)).toEqual({ body: "", isDone: false });
+  });
+
   it("without a response has none, also where it breaks off within one", () => {
     for (const stream of ["", ":\n\n", "data: [1]\n\ndata: null\n\n", `data: ${response("a")}\n`]) {
       expect(read(stream)).toEqual({ body: "", isDone: false });

@@ -8,8 +8,8 @@ import { forAll } from "../../doubles/for-all.ts";
 
 const id = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
 
-function readBody(body: string | Uint8Array) {
-  const call = { method: "get_task", params: {}, id, requestId: id, dialect: "zone" } as const;
+function readBody(body: string | Uint8Array, dialect: "zone" | "a2a" = "zone") {
+  const call = { method: "get_task", params: {}, id, requestId: id, dialect } as const;
   return readResponse({ response: { body: Buffer.from(body), status: 200 }, ...call });
 }
 
@@ -31,10 +31,11 @@ describe("the text of a result", () => {
     expect(read(`{"status":"success","response_text":${text}}`)).toMatchObject({ response_text: shown });
   });
 
-  it("has replacement characters for bytes that are no UTF-8", () => {
+  it("is refused with bytes that are no UTF-8, and mended from an A2A agent", () => {
     const [before = "", after = ""] = response("?").split("?");
     const body = Buffer.concat([Buffer.from(before), Buffer.from([0xff, 0xc3]), Buffer.from(after)]);
-    expect(readBody(body)).toMatchObject({ response_text: "\ufffd\ufffd" });
+    expect(() => readBody(body)).toThrow(expect.objectContaining({ reason: "invalid_response" }));
+    expect(readBody(body, "a2a")).toMatchObject({ response_text: "\ufffd\ufffd" });
   });
 
   it.each([
@@ -144,8 +145,33 @@ describe("the artifacts of a result", () => {
     expect(leftOutCountOf(result)).toBe(1);
   });
 
+  it.each([
+    ["every content null", '{"name":"n","text":null,"base64":null,"data":null,"url":null}'],
+    ["nothing but a name", '{"name":"n"}'],
+  ])("are left out with %s", (_what, artifact) => {
+    const result = readArtifacts(`${artifact},{"text":"a"}`);
+    expect(result).toMatchObject({ artifacts: [{ text: "a" }] });
+    expect(leftOutCountOf(result)).toBe(1);
+  });
+
+  it("lose the contents that are null", () => {
+    const result = readArtifacts('{"name":null,"text":"a","base64":null,"data":null,"url":null}');
+    expect(result).toMatchObject({ artifacts: [{ text: "a" }] });
+    expect(Object.keys((result as { artifacts: object[] }).artifacts[0] ?? {})).toEqual(["text"]);
+  });
+
+  it("may have their base64 broken into lines", () => {
+    const artifacts = [{ base64: "YWJjZA==" }];
+    expect(readArtifacts('{"base64":"YWJj\\r\\nZA==\\n"}')).toMatchObject({ artifacts });
+  });
+
+  it("are absent where they are an empty text", () => {
+    const result = read('{"status":"success","response_text":"done","artifacts":""}');
+    expect(result).toEqual({ status: "success", response_text: "done" });
+  });
+
   it("are a hundred at most", () => {
-    const result = readArtifacts(Array.from({ length: 10_000 }, () => "{}").join(","));
+    const result = readArtifacts(Array.from({ length: 10_000 }, () => '{"text":""}').join(","));
     expect(result).toMatchObject({ artifacts: { length: 100 } });
     expect(leftOutCountOf(result)).toBe(9900);
   });
@@ -231,6 +257,14 @@ describe("long lists", () => {
     expect((takeErrorData({ issues: long }) as { issues: unknown[] }).issues).toHaveLength(100);
   });
 
+  it("of members too: only those that the contract knows are kept", () => {
+    const members = Array.from({ length: 2000 }, (_, index) => `"k${index}":1`);
+    const result = read(`{${members},"status":"success","response_text":"a","usage":{"input_tokens":1}}`);
+    expect(result).toEqual({ status: "success", response_text: "a", usage: { input_tokens: 1 } });
+    const details = Object.fromEntries(Array.from({ length: 2000 }, (_, index) => [`k${index}`, "a"]));
+    expect(Object.keys((takeErrorData({ errors: details }) as { errors: object }).errors)).toHaveLength(1000);
+  });
+
   it("of attachments too, one of which would spoil them all", () => {
     const attachments = JSON.stringify([...Array.from({ length: 100 }, () => ({})), 0]);
     const result = read(`{"status":"success","response_text":"done","attachments":${attachments}}`);
@@ -242,6 +276,24 @@ describe("an agent's explanation of its failure", () => {
   it("shows no token that the agent was sent", () => {
     const echo = 'The basic plan: "Bearer abc.def-ghi", "Basic dTpw=", bot xoxb-123-abc';
     expect(takeExplanation(echo)).toBe('The basic plan: "Bearer [redacted]", "Basic [redacted]", bot [redacted]');
+  });
+
+  it.each([
+    ["sk-proj-Abcd1234Efgh5678Ijkl9012"],
+    ["AKIAIOSFODNN7EXAMPLE"],
+    ["xoxb-123-abc"],
+    ["ghp_0123456789abcdefghij0123456789abcdef"],
+    ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"],
+    ["Bearer abcdefghijklmnop", "Bearer [redacted]"],
+    ["bearer aBcdefgh", "bearer [redacted]"],
+  ])("shows no known kind of token: %s", (token, masked = "[redacted]") => {
+    expect(takeExplanation(`The key "${token}" is wrong.`)).toBe(`The key "${masked}" is wrong.`);
+  });
+
+  it("keeps words that are no token", () => {
+    const words =
+      "A Bearer token, bearer authentication, Bearer credentials and the basic internationalization of sk-learn.";
+    expect(takeExplanation(words)).toBe(words);
   });
 
   it("is at most 2000 characters of text", () => {

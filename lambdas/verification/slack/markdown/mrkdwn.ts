@@ -3,12 +3,13 @@
  * and draws tables as fenced text where Slack cannot draw them.
  */
 
+import { isVisible } from "../../../shared/visible-text.ts";
 import { blockText, jointBefore, maxMarkdownLength, scanBlocks, type TextBlock } from "../messages/split.ts";
 import { decodeEntities, escapeMrkdwn, removeJoiners } from "./characters.ts";
 import { splitCells } from "./lines.ts";
 import { parseMarkdown } from "./markdown.ts";
 import type { Cell, Inline, Link, List, ListItem, MarkdownBlock, Table } from "./nodes.ts";
-import { disguisedLinks, inlineToPlainText, isVisible, shownAddress, toPlainText } from "./visible-text.ts";
+import { disguisedLinks, inlineToPlainText, shownAddress, toPlainText } from "./visible-text.ts";
 
 const rule = "─".repeat(12);
 const bullets = ["•", "◦", "▪"];

@@ -1,9 +1,10 @@
 /** Makes an agent's Markdown safe to show: it notifies nobody, and no link pretends to lead to another address. */
 
+import { isVisible } from "../../../shared/visible-text.ts";
 import { decodeEntities, removeActiveEntities, removeNotation } from "./characters.ts";
 import { limitDepth, type Markdown, parseMarkdown } from "./markdown.ts";
 import { inlineGroups, type Link, listInlines, type TextRange, walkBlocks, walkInlines } from "./nodes.ts";
-import { canNameAddress, disguisedLinks, hasVisibleLabel, isVisible, shownAddress } from "./visible-text.ts";
+import { canNameAddress, disguisedLinks, hasVisibleLabel, shownAddress } from "./visible-text.ts";
 
 /** Bidirectional overrides, which would show an address backwards. */
 const directionOverrides = /[\u202D\u202E]/g;

@@ -4,26 +4,17 @@
  */
 
 import { parseUrl } from "../../../shared/untrusted-input.ts";
+import { invisible, isVisible } from "../../../shared/visible-text.ts";
 import { decodeEntities } from "./characters.ts";
 import { parseMarkdown } from "./markdown.ts";
 import { type Inline, type Link, listInlines, type MarkdownBlock, walkBlocks, walkInlines } from "./nodes.ts";
 
-/** Drawn as nothing or as a blank: control, format and unassigned characters, and fillers. */
-const invisible = "\\p{Cc}\\p{Cf}\\p{Cs}\\p{Cn}\\p{DI}\\u2800\\u{1D159}\\u{13441}\\u{13442}";
-
 /** Chinese, Japanese and Korean letters. */
 const cjk = "[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}ー]";
 
-/** Excludes blanks, marks without a letter and unknown characters, which show nothing by themselves. */
-const visible = new RegExp(`[^\\p{C}\\p{Z}\\p{M}\\s${invisible}]`, "u");
 const comments = /<!--[\s\S]*?(?:-->|$)/g;
 /** Signs that Slack draws as formatting or that start a line. */
 const mrkdwnMarks = /```|[*_~`]|^[\s>•◦▪☐☑─]+/gm;
-
-/** Reads `text` as plain text. */
-export function isVisible(text: string): boolean {
-  return visible.test(text);
-}
 
 /** Reads Markdown as Slack draws it. An empty numbered list still shows its numbers. */
 export function hasVisibleText(markdown: string): boolean {

@@ -2,11 +2,12 @@
 
 import type { Artifact } from "../../../../contracts/methods.ts";
 import { isNestedTooDeep, parseUrl, sanitizeLine, truncate } from "../../../shared/untrusted-input.ts";
+import { isVisible } from "../../../shared/visible-text.ts";
 import type { Locale, Task, TaskOutcome } from "../../task/task.ts";
 import type { MessageContent, SlackBlock } from "../api/slack.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
-import { hasVisibleMrkdwn, hasVisibleText, isVisible, removeComments } from "../markdown/visible-text.ts";
+import { hasVisibleMrkdwn, hasVisibleText, removeComments } from "../markdown/visible-text.ts";
 import { context, cut, feedbackButtons, markdownBlock, removeEmpty, section } from "./blocks.ts";
 import {
   continuedText,

@@ -3,9 +3,9 @@
  * shortcut. `modal-values.ts` reads them when they come back.
  */
 import type { FieldValue, FieldValues, QuestionField } from "../../../../contracts/question-fields.ts";
+import { isVisible } from "../../../shared/visible-text.ts";
 import type { AgentQuestion, Locale, Task } from "../../task/task.ts";
 import type { ModalView, SlackBlock } from "../api/slack.ts";
-import { isVisible } from "../markdown/visible-text.ts";
 import { section, shorten } from "./blocks.ts";
 import {
   type AskAboutModal,

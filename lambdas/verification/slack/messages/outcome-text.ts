@@ -1,7 +1,8 @@
 /** The texts for every outcome except the answer, in English and Japanese. They never show a code, a URL or an exception. */
+
+import { isVisible } from "../../../shared/visible-text.ts";
 import { isCanceled, type Locale, type Task, type TaskOutcome } from "../../task/task.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
-import { isVisible } from "../markdown/visible-text.ts";
 import { shorten, slackDate, spanText } from "./blocks.ts";
 import { failureText, type Notice, unconfirmedCancelText } from "./failure-text.ts";
 

@@ -1,10 +1,11 @@
 /** The placeholder of a task, which stands in the thread until its answer does: what the bot does, the progress, and the answer so far. */
+import { isVisible } from "../../../shared/visible-text.ts";
 import type { Locale, Task } from "../../task/task.ts";
 import type { MessageContent, SlackBlock } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
-import { hasVisibleText, isVisible, removeComments } from "../markdown/visible-text.ts";
+import { hasVisibleText, removeComments } from "../markdown/visible-text.ts";
 import {
   buttons,
   context,

@@ -1,10 +1,11 @@
 /** The message that shows an agent's question: open with its buttons, answered, or closed. And the modal with its fields. */
+import { isVisible } from "../../../shared/visible-text.ts";
 import type { AgentQuestion, Locale, Task } from "../../task/task.ts";
 import type { MessageContent, ModalView, SlackBlock } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
-import { hasVisibleText, isVisible } from "../markdown/visible-text.ts";
+import { hasVisibleText } from "../markdown/visible-text.ts";
 import {
   type ButtonLook,
   buttons,

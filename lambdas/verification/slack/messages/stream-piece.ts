@@ -1,7 +1,7 @@
 /** Cuts the next piece of a streamed text so that all pieces together are safe Markdown. */
 import { createHash } from "node:crypto";
+import { isVisible } from "../../../shared/visible-text.ts";
 import { safeMarkdown } from "../markdown/safe-markdown.ts";
-import { isVisible } from "../markdown/visible-text.ts";
 import { openFence } from "./split.ts";
 
 /** The state of a stream message: it shows Markdown of `length`, made from the text starting at `from`. */

@@ -2,11 +2,11 @@
  * Creates everything that users read about a task, in the language of the person who asked. The texts depend only on the task's record,
  * so that a repeated post has the same content.
  */
+import { isVisible } from "../../../shared/visible-text.ts";
 import { retryAdviceOf } from "../../task/retry.ts";
 import { hasFailedDelivery, isCanceled, type Locale, type Task } from "../../task/task.ts";
 import type { MessageContent, ModalView, SlackBlock } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
-import { isVisible } from "../markdown/visible-text.ts";
 import { answerParts, canceledAnswerParts, plainLast, withBlocks } from "./answer.ts";
 import { buttons, section, shorten } from "./blocks.ts";
 import {

@@ -69,7 +69,7 @@ const methodNotFound = -32601;
  */
 function isVersionRefused(request: { answer: TransportResponse; operation: CalledOperation; id: string }): boolean {
   const { answer, operation, id } = request;
-  const envelope = parseEnvelope(answer.body);
+  const envelope = parseEnvelope({ body: answer.body, repairs: true });
   if (envelope === undefined || !("error" in envelope)) return false;
   const { code } = envelope.error;
   // An agent that does not support the version may be unable to read the id.

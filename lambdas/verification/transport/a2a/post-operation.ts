@@ -59,7 +59,7 @@ export async function postOperation<O extends CalledOperation>(request: {
     readsEvents: operation === "SendMessage",
   });
   const { status, retryAfterMs, body, shortened } = response;
-  const envelope = parseEnvelope(body);
+  const envelope = parseEnvelope({ body, repairs: true });
   const isOthers = envelope === undefined || "error" in envelope || envelope.id !== id;
   if (isOthers) return { passed: { status, retryAfterMs, body, shortened } };
   try {

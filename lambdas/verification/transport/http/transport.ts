@@ -14,6 +14,7 @@ import {
 } from "../../../shared/http/client.ts";
 import type { ClientCertificate } from "../../../shared/http/connections.ts";
 import { createTraceHeaders } from "../../../shared/telemetry/telemetry.ts";
+import { parseJson } from "../../../shared/untrusted-input.ts";
 import {
   type AddedCredentials,
   type AuthorizableRequest,
@@ -73,7 +74,8 @@ export type HttpResponse = TransportResponse & HttpHead;
  * Rejects with `unavailable` if nothing of the request was written: no address, no connection, no TLS, or the signal aborted first.
  * Once it is written into an open connection, every failure is `ambiguous`, because the peer may have read the request. The exception
  * is a peer that refuses the client certificate, which has read nothing. A response that is not HTTP is `invalid_response`. A failure
- * status counts even if the body cannot be read.
+ * status counts even if the body cannot be read. A successful response that ends with its connection, and is not whole JSON, may have been
+ * cut off, so it is `ambiguous` too.
  */
 export async function sendOnce(options: SendOnceRequest): Promise<HttpResponse> {
   const { http, maxResponseBytes: maxBytes, shortens = false, readsEvents = false, nowMs, ...others } = options;
@@ -90,8 +92,16 @@ export async function sendOnce(options: SendOnceRequest): Promise<HttpResponse> 
     if (head !== undefined && head.status >= 400) return { ...head, body: { body: new Uint8Array() } };
     throw toSekishoError(thrown);
   });
+  if (request.method === "POST" && mayBeCutOff({ ...received, body: body.body })) throw new SekishoError("ambiguous");
   const retryAfterMs = parseRetryAfter({ header: received.headers["retry-after"], nowMs });
   return { ...received, retryAfterMs, ...body };
+}
+
+/** True if only the end of the connection ended the body (RFC 9112, section 6.3), and the body is not whole JSON. */
+function mayBeCutOff({ status, headers, body }: HttpHead & { body: Uint8Array }): boolean {
+  if (status < 200 || status >= 300 || status === 204) return false;
+  if (headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined) return false;
+  return parseJson(new TextDecoder().decode(body)) === undefined;
 }
 
 const reasons = {

@@ -93,6 +93,27 @@ describe("what comes of an A2A task", () => {
     expect(read([table])).toMatchObject({ response_text: "", artifacts });
   });
 
+  it.each([
+    ["null", { raw: null, url: null, data: null }],
+    ["empty", { raw: "", url: "" }],
+  ])("has a text for a text if its other contents are %s", (_what, unset) => {
+    const message = { messageId: "m1", role: "ROLE_AGENT", parts: [{ text: "here", ...unset }] };
+    const result = readResult({ operation: "SendMessage", version: "1.0", result: { message } });
+    expect(toZoneResult({ result, retryAfterMs: undefined })).toEqual({ status: "success", response_text: "here" });
+  });
+
+  it("has bytes in several lines of base64, and passes on broken ones to be counted", () => {
+    const parts = [{ text: "here" }, { raw: "YWJj\r\nZA==\n", filename: "a" }, { raw: "%%%", filename: "b" }];
+    const message = { messageId: "m1", role: "ROLE_AGENT", parts };
+    const result = readResult({ operation: "SendMessage", version: "1.0", result: { message } });
+    expect(toZoneResult({ result, retryAfterMs: undefined })).toMatchObject({
+      artifacts: [
+        { name: "a", base64: "YWJjZA==" },
+        { name: "b", base64: "%%%" },
+      ],
+    });
+  });
+
   it("has names no longer than the contract allows", () => {
     const artifacts = [{ ...artifact({ raw: "aGk=" }), name: "n".repeat(1000) }];
     expect(outcomeOf("COMPLETED", { artifacts })).toMatchObject({ artifacts: [{ name: "n".repeat(255) }] });

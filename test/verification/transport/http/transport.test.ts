@@ -122,6 +122,29 @@ describe("the https transport", () => {
     expect(await send(transport)).toEqual({ status: 503, retryAfterMs: 3000, body: new Uint8Array() });
   });
 
+  it.each([
+    ["nothing", "", "HTTP/1.1 200 OK"],
+    ["half of its JSON", '{"jsonrpc":"2.0","id', "HTTP/1.0 200 OK"],
+  ])("is in doubt about a response without a length that ends after %s", async (_what, body, status) => {
+    const { transport } = await socketPeer((socket) =>
+      socket.end(`${status}\r\ncontent-type: application/json\r\n\r\n${body}`),
+    );
+    await expect(send(transport)).rejects.toMatchObject({ reason: "ambiguous", undelivered: false });
+  });
+
+  it("takes a response without a length whose JSON is whole", async () => {
+    const { transport } = await socketPeer((socket) => socket.end("HTTP/1.0 200 OK\r\n\r\n{}"));
+    expect(await send(transport)).toMatchObject({ status: 200, body: Buffer.from("{}") });
+  });
+
+  it("takes an empty or broken body with a length as it is", async () => {
+    for (const body of ["", "{"]) {
+      const head = `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n`;
+      const { transport } = await socketPeer((socket) => socket.end(head + body));
+      expect(await send(transport)).toMatchObject({ status: 200, body: Buffer.from(body) });
+    }
+  });
+
   it("takes what is not HTTP for an invalid response", async () => {
     const { transport } = await socketPeer((socket) => socket.end("SSH-2.0-OpenSSH_9.2\r\n"));
     await expect(send(transport)).rejects.toMatchObject({ reason: "invalid_response" });
