@@ -77,6 +77,7 @@ async function openTransport(options: SenderOptions): Promise<Sender> {
     isLocal: false,
     isHttp: false,
     secrets: () => [],
+    sentTokens: () => [],
     close,
     async send({ body, sessionId, trace, signal }) {
       try {

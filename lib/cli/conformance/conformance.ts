@@ -9,6 +9,7 @@ import type { CaseRun, ConformanceCase, Profile } from "./case.ts";
 import { conformanceCases } from "./cases/all.ts";
 import { Deviation, NotApplicable } from "./deviation.ts";
 import { type FileServer, startFileServer } from "./file-server.ts";
+import { maskTokens } from "./mask.ts";
 import { createPeer, type Peer, sleep } from "./peer.ts";
 import { probe } from "./probe.ts";
 import { type Authorize, createHttpSender, type Sender } from "./sender.ts";
@@ -168,6 +169,7 @@ export function countsAsFailure({ level: own, outcome }: Pick<CaseReport, "level
 type TimedReport = CaseReport & { isIdle: boolean; endedAtMs: number };
 
 type ScheduleOptions = {
+  sender: Pick<Sender, "sentTokens">;
   peer: Peer;
   files: FileServer | undefined;
   texts?: Partial<Texts>;
@@ -182,7 +184,7 @@ type ScheduleOptions = {
 
 /** Runs cases side by side, each as soon as those that it needs have passed. The cases that sum up run last. */
 function createSchedule(options: ScheduleOptions) {
-  const { peer, files, waits, isIdempotent, hasSecondLook, signal, timeOver, now, onCase = () => {} } = options;
+  const { sender, peer, files, waits, isIdempotent, hasSecondLook, signal, timeOver, now, onCase = () => {} } = options;
   const texts = { ...defaultTexts, ...options.texts };
   const base = { waits, now, sleep: (ms: number) => sleep(ms, signal), files, texts, isIdempotent };
   const tasks = createSharedTasks({ ...base, openPeer: () => peer.forCase("shared task") }, texts);
@@ -194,7 +196,9 @@ function createSchedule(options: ScheduleOptions) {
     let startedAtMs = now();
     const report = (rest: Pick<CaseReport, "outcome" | "came"> & Partial<CaseReport>): TimedReport => {
       const endedAtMs = now();
-      const whole = { name, level: reported, expected, ...rest, durationMs: endedAtMs - startedAtMs } as const;
+      const told = Object.entries(rest).map(([key, text]) => [key, maskTokens(String(text), sender.sentTokens())]);
+      const shown = Object.fromEntries(told) as typeof rest;
+      const whole = { name, level: reported, expected, ...shown, durationMs: endedAtMs - startedAtMs } as const;
       onCase(whole);
       return { ...whole, isIdle: isSecondLook || sumsUp, endedAtMs };
     };

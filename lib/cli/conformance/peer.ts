@@ -7,6 +7,7 @@ import { abortable } from "../../../lambdas/shared/async/waiting.ts";
 import { redact } from "../../../lambdas/shared/redact.ts";
 import { createTrace, createTraceHeaders } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { escapeActiveCharacters } from "../../../lambdas/shared/untrusted-input.ts";
+import { maskTokens } from "./mask.ts";
 import { type RawJson, type RawProblem, readRawJson } from "./raw-json.ts";
 import { type Caller, type RawRequest, type RawResponse, SendError, type Sender } from "./sender.ts";
 
@@ -142,7 +143,7 @@ export function createPeer(options: PeerOptions): Peer {
         const sentAtMs = now();
         const received = await exchange(raw, hangUpMs);
         const tookMs = now() - sentAtMs;
-        const answer = { ...readAnswer(received, sender.secrets()), id, dialect, tookMs };
+        const answer = { ...readAnswer(received, sender.sentTokens()), id, dialect, tookMs };
         const { method: called, params } = Object(readRawJson(bytes).json);
         observations.push({ caseName, sessionId, as, method: called, params, atMs: now(), answer });
         return answer;
@@ -191,16 +192,22 @@ export function readAnswer(
   const { json, problems } = readRawJson(body);
   const response = responseSchema.safeParse(json).data;
   const head = status === undefined ? "" : `HTTP ${status}, `;
-  const shown = response === undefined ? describeForeign(body, json, problems) : excerpt(toShown(response), secrets);
-  return { ...received, json, problems, response, failure: undefined, came: mask(`${head}${shown}`, secrets) };
+  const shown =
+    response === undefined ? describeForeign(body, json, problems, secrets) : excerpt(toShown(response), secrets);
+  return { ...received, json, problems, response, failure: undefined, came: maskTokens(`${head}${shown}`, secrets) };
 }
 
 /** Describes what is not a JSON-RPC Response. */
-function describeForeign(body: Uint8Array, json: unknown, problems: readonly RawProblem[]): string {
+function describeForeign(
+  body: Uint8Array,
+  json: unknown,
+  problems: readonly RawProblem[],
+  secrets: readonly string[],
+): string {
   if (body.byteLength === 0) return "no JSON-RPC body";
   if (problems.includes("too-deep")) return "JSON that is nested deeper than 100 levels";
   if (json === undefined) return `${body.byteLength} bytes that are no JSON in UTF-8`;
-  return `JSON that is no JSON-RPC Response: ${excerpt(json)}`;
+  return `JSON that is no JSON-RPC Response: ${excerpt(json, secrets)}`;
 }
 
 /** Leaves out the version, and puts the id last. */
@@ -213,13 +220,8 @@ const maxShown = { came: 240, sent: 600 };
 
 /** Removes secrets, and escapes what a terminal would act upon. */
 function excerpt(json: unknown, secrets: readonly string[] = [], most = maxShown.came): string {
-  const text = mask(escapeActiveCharacters(JSON.stringify(redact(json))), secrets);
+  const text = maskTokens(escapeActiveCharacters(JSON.stringify(redact(json))), secrets);
   return text.length > most ? `${text.slice(0, most)}…` : text;
-}
-
-function mask(text: string, secrets: readonly string[]): string {
-  const plain = text.replace(/\b(bearer|basic)\s+[^\s"\\]+/gi, "$1 [redacted]");
-  return secrets.reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), plain);
 }
 
 function describeSent({ as, path, method = "POST" }: PeerRequest, body: Uint8Array): string {

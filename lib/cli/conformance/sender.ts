@@ -48,6 +48,8 @@ export type Sender = {
   isHttp: boolean;
   /** What must never come back. */
   secrets(): readonly string[];
+  /** Every token that was sent, altered ones as well. A report holds none of them. */
+  sentTokens(): readonly string[];
   close(): Promise<void>;
 };
 
@@ -95,6 +97,7 @@ export function createHttpSender(options: HttpSenderOptions): Sender {
   const whyNot = authorize === undefined ? "no credentials were given (--auth)" : options.whyNoStrangers;
   const http = createHttpClient();
   const secrets = new Set<string>();
+  const sentTokens = new Set<string>();
   const callers = new Set<Caller>(whyNot === undefined ? strangers : []);
   if (authorizeAnother !== undefined) callers.add("another");
   return {
@@ -103,6 +106,7 @@ export function createHttpSender(options: HttpSenderOptions): Sender {
     isLocal,
     isHttp: true,
     secrets: () => [...secrets],
+    sentTokens: () => [...sentTokens],
     async send({ method = "POST", path, body, headers: given, sessionId, trace, signal, as }) {
       const target = path === undefined ? url : new URL(path, url);
       const headers = pickDefined({
@@ -118,6 +122,8 @@ export function createHttpSender(options: HttpSenderOptions): Sender {
       const token = own.headers?.authorization?.replace(/^\S+ /, "");
       if (token !== undefined && token.length >= 6) secrets.add(token);
       const added = as === undefined || as === "another" ? own.headers : alterToken(own.headers, as);
+      const sentToken = added?.authorization?.replace(/^\S+ /, "");
+      for (const one of [token, sentToken]) if (one !== undefined && one.length >= 6) sentTokens.add(one);
       const sent = method === "POST" ? body : undefined;
       const request = { method, url: target, headers: { ...headers, ...added }, body: sent, signal };
       const collect = upTo(maxResponseBytes);

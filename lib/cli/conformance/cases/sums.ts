@@ -6,6 +6,7 @@ import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
 import { hasReason, isSet, readPeerError, readPeerResult } from "../expect.ts";
 import { findLeak } from "../leaks.ts";
+import { maskTokens } from "../mask.ts";
 import { markPattern, type Observation, type PeerAnswer } from "../peer.ts";
 import { listStrings, type RawProblem } from "../raw-json.ts";
 import { botToken } from "./execute.ts";
@@ -80,10 +81,10 @@ export const rawCases: readonly ConformanceCase[] = [
     section: "Transport",
     expects: "every JSON-RPC answer has the content type application/json in UTF-8, or none",
     advice: "Send content-type: application/json. The Verification zone reads no other.",
-    judge({ answer: { response, headers } }) {
+    judge({ answer: { response, headers } }, { peer }) {
       const type = headers?.["content-type"];
       if (response === undefined || !type || jsonType.test(type.trim())) return undefined;
-      return `its content type is ${type.slice(0, 80)}`;
+      return `its content type is ${maskTokens(type, peer.sentTokens()).slice(0, 80)}`;
     },
   }),
   sumUp({
