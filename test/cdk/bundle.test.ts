@@ -65,10 +65,10 @@ describe("a bundle", () => {
 
   it.each([
     ["ingress", 60],
-    ["worker", 794],
+    ["worker", 796],
     ["deadLetters", 352],
     ["installFlow", 164],
-    ["executionUrl", 367],
+    ["executionUrl", 368],
     ["executionWorker", 272],
     ["agentcore", 728],
     ["container", 488],

@@ -59,8 +59,9 @@ export function onPermitted(
   return { task: known, effects: [{ type: "give_reply", reconcile: known.reconcile === true }] };
 }
 
+/** A retry has the record of its first message, which may name files, and no text. */
 function isToBeRead({ retryOf, message: { about, text, files } }: Task): boolean {
-  return (retryOf !== undefined || about !== undefined) && text === "" && files === undefined;
+  return text === "" && (retryOf !== undefined || (about !== undefined && files === undefined));
 }
 
 /** In a thread that waits for a reply, the message is that reply and never a new task. */
