@@ -53,6 +53,8 @@ export type Observation = {
   caseName: string;
   sessionId: string;
   as: Caller | undefined;
+  /** Of a request to another path than that of the endpoint. */
+  path: string | undefined;
   method: string | undefined;
   params: unknown;
   atMs: number;
@@ -145,7 +147,7 @@ export function createPeer(options: PeerOptions): Peer {
         const tookMs = now() - sentAtMs;
         const answer = { ...readAnswer(received, sender.sentTokens()), id, dialect, tookMs };
         const { method: called, params } = Object(readRawJson(bytes).json);
-        observations.push({ caseName, sessionId, as, method: called, params, atMs: now(), answer });
+        observations.push({ caseName, sessionId, as, path, method: called, params, atMs: now(), answer });
         return answer;
       } finally {
         release();

@@ -1,22 +1,9 @@
 /** Sends raw bytes to the endpoint under test, as the right caller or as one that it must refuse. */
 import { createHttpClient, HttpError, type HttpHeaders, upTo } from "../../../lambdas/shared/http/client.ts";
 import type { ClientCertificate } from "../../../lambdas/shared/http/connections.ts";
+import { type Stranger, strangers, strangersHeaders } from "./strangers.ts";
 
 /** Callers other than the right one. `another` has a valid token of its own. The rest must be refused. */
-export const strangers = [
-  "nobody",
-  "wrong",
-  "truncated",
-  "extended",
-  "prefixed",
-  "changed",
-  "case-flipped",
-  "empty",
-  "null",
-  "other-scheme",
-  "unsigned",
-] as const;
-export type Stranger = (typeof strangers)[number];
 export type Caller = Stranger | "another";
 
 export type RawRequest = {
@@ -121,7 +108,7 @@ export function createHttpSender(options: HttpSenderOptions): Sender {
       const own = (await by?.({ method, url: target, headers, body, signal })) ?? {};
       const token = own.headers?.authorization?.replace(/^\S+ /, "");
       if (token !== undefined && token.length >= 6) secrets.add(token);
-      const added = as === undefined || as === "another" ? own.headers : alterToken(own.headers, as);
+      const added = as === undefined || as === "another" ? own.headers : alterHeaders(own.headers, as);
       const sentToken = added?.authorization?.replace(/^\S+ /, "");
       for (const one of [token, sentToken]) if (one !== undefined && one.length >= 6) sentTokens.add(one);
       const sent = method === "POST" ? body : undefined;
@@ -139,44 +126,11 @@ export function createHttpSender(options: HttpSenderOptions): Sender {
   };
 }
 
-/** Changes the bearer token so that it names nobody. Other schemes, such as signatures, are replaced by a bearer token. */
-function alterToken(headers: Credentials["headers"], as: Stranger): Record<string, string> {
+/** Signatures come in more headers than one, so a stranger sends none of the right caller's headers unless they hold a bearer token. */
+function alterHeaders(headers: Credentials["headers"], as: Stranger): Record<string, string> {
   const { authorization, ...rest } = headers ?? {};
-  const [, scheme = "Bearer", token = ""] = /^(Bearer) (.+)$/i.exec(authorization ?? "") ?? [];
-  if (as === "nobody") return {};
-  const altered = as === "other-scheme" ? `Basic ${wrongToken}` : `${scheme} ${alter(token, as)}`;
-  // Signatures come in more headers than this one, so none of them is sent.
-  return { ...(token !== "" && rest), authorization: altered.trim() };
-}
-
-const wrongToken = "7f0e-a-token-that-nobody-gave-out-c41b";
-
-function alter(token: string, as: Exclude<Stranger, "nobody" | "other-scheme">): string {
-  if (as === "empty") return "";
-  if (as === "null") return "null";
-  if (token === "" || as === "wrong") return wrongToken;
-  if (as === "truncated") return token.slice(0, -1);
-  if (as === "extended") return `${token}x`;
-  if (as === "prefixed") return `x${token}`;
-  const altered = { changed: changeMiddle, "case-flipped": flipCase, unsigned: removeSignature }[as](token);
-  return altered === token ? wrongToken : altered;
-}
-
-function changeMiddle(token: string): string {
-  const middle = Math.floor(token.length / 2);
-  return token.slice(0, middle) + (token[middle] === "x" ? "y" : "x") + token.slice(middle + 1);
-}
-
-function flipCase(token: string): string {
-  return token.replace(/[a-z]/gi, (letter) =>
-    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
-  );
-}
-
-/** An unsecured JWT with the same claims (RFC 7519, section 6). Another token stays as it is. */
-function removeSignature(token: string): string {
-  const header = Buffer.from('{"alg":"none"}').toString("base64url");
-  return token.replace(/^[\w-]+\.([\w-]+)\.[\w-]+$/, `${header}.$1.`);
+  const isBearer = /^Bearer ./i.test(authorization ?? "") && as !== "nobody";
+  return { ...(isBearer && rest), ...strangersHeaders(as, authorization) };
 }
 
 function pickDefined(headers: Record<string, string | undefined>): Record<string, string> {

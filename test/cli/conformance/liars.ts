@@ -844,4 +844,38 @@ lie("does not know null", "execute/unset-params", where((x) => executes(x) && x.
 lie("skips a byte order mark", "envelope/byte-order-mark", where((x) => x.text.startsWith("\ufeff"), (x) => error({ ...x, sent: parse(x.text.slice(1)) }, -32601)));
 lie("takes the last of two keys", "envelope/repeated-key", where((x) => x.text.startsWith('{"method":"rpc.discover"'), (x) => error(x, -32601)));
 
+// More strangers and leaks.
+const decoded = (part = "") => parse(Buffer.from(part, "base64url").toString());
+/** Takes the JWT itself, and what `isTaken` says of the header, the claims and the signature. */
+const takingJwt = (isTaken: (header: Json, claims: Json, signature: string | undefined) => boolean): How => where((x) => {
+  const [header, claims, signature] = bearer(x).split(".");
+  return bearer(x) === jwt || isTaken(decoded(header), decoded(claims), signature);
+}, asFirst);
+lie("compares all but the last two characters", "authentication/changed-at-the-end", where((x) => bearer(x).length === token.length && bearer(x).slice(0, -2) === token.slice(0, -2), asFirst));
+for (const name of ["undefined", "*", "' OR '1'='1"]) {
+  const caught = { undefined: "undefined", "*": "wildcard", "' OR '1'='1": "injected" }[name];
+  lie(`takes the token ${name}`, `authentication/${caught}`, where((x) => bearer(x) === name, asFirst));
+}
+lie("lets this machine in", "authentication/forwarded", where(({ request }) => request.headers.get("x-forwarded-for") === "127.0.0.1", asFirst));
+lie("looks for the word none", "authentication/oddly-unsigned", takingJwt((header, claims) => header?.alg?.toLowerCase() === "none" && claims?.sub === "first"), { token: jwt });
+lie("takes an empty signature", "authentication/without-signature", takingJwt((header, claims, signature) => header?.alg === "HS256" && claims?.sub === "first" && signature === ""), { token: jwt });
+lie("reads the claims without their signature", "authentication/other-claims", takingJwt((header, claims) => header?.alg === "HS256" && claims?.sub !== undefined), { token: jwt });
+lie("knows callers by their session", "authentication/own-tasks", where((x) => {
+  const session = x.request.headers.get("x-amzn-bedrock-agentcore-runtime-session-id");
+  if (bearer(x) === token && executes(x)) x.memory.set(session ?? "", 1);
+  return bearer(x) === "" && executes(x) && x.memory.has(session ?? "");
+}, asFirst));
+lie("checks callers at one path only", "authentication/elsewhere", where((x) => x.request.url.endsWith("/invocations"), asFirst));
+lie("checks callers of JSON only", "authentication/elsewhere", where(({ request }) => request.headers.get("content-type") === "text/plain", (x) => x.insteadOf(x.sent, { authorization: `Bearer ${token}`, "content-type": "application/json" })));
+lie("lists its tasks to everybody", "authentication/get", (x) => {
+  if (executes(x)) x.memory.set("ids", `${x.memory.get("ids") ?? ""} ${x.sent.id}`);
+  return x.request.method === "GET" ? json({ tasks: x.memory.get("ids") }) : x.honest();
+});
+lie("reads the files of a stranger and refuses afterwards", "isolation/unknown-caller-runs-nothing", where((x) => says(/^read files/)(x) && bearer(x) === "", async (x) => {
+  await fetch(x.sent.params.attachments[0].url);
+  return x.honest();
+}));
+lie("says the token back in base64", "leaks/credentials", where(plain, changing("success", (given) => (given.trace = btoa(token)))));
+lie("shows its environment beside its answers", "leaks/innards", where(plain, changing("success", (given) => (given.debug = { host: "10.0.3.17:5432" }))));
+
 export const liars: readonly Lie[] = lies;

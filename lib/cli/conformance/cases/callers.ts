@@ -3,9 +3,17 @@ import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
-import { eachStep, expectError, expectResult, isRefusedCaller, skipWithoutMethod } from "../expect.ts";
-import type { PeerRequest } from "../peer.ts";
-import { type Stranger, strangers } from "../sender.ts";
+import {
+  eachStep,
+  expectError,
+  expectResult,
+  hasReason,
+  isRefusedCaller,
+  readPeerResult,
+  skipWithoutMethod,
+} from "../expect.ts";
+import { markPattern, type PeerRequest } from "../peer.ts";
+import { describeStranger, type Stranger, strangers } from "../strangers.ts";
 import { channel } from "../tasks.ts";
 
 /** A request that needs no agent. */
@@ -33,20 +41,6 @@ export const headerCases = headers.map(([name, level, what, given]): Conformance
   };
 });
 
-const descriptions: Record<Stranger, string> = {
-  nobody: "no token",
-  wrong: "a token that nobody gave out",
-  truncated: "the token without its last character",
-  extended: "the token with one character more at its end",
-  prefixed: "the token with one character more at its beginning",
-  changed: "the token with another character in its middle",
-  "case-flipped": "the token in the other case",
-  empty: "an empty token",
-  null: "the token null",
-  "other-scheme": "a token that nobody gave out, with the scheme Basic",
-  unsigned: "the claims of a JWT without its signature (alg none), or else a token that nobody gave out",
-};
-
 /** Every method, so that none is forgotten. The ids are of no task. */
 function probes(): [method: string, params: object][] {
   const task_id = randomUUID();
@@ -69,7 +63,7 @@ export const authenticationCases: readonly ConformanceCase[] = [
       name: `authentication/${as}`,
       level: "required",
       section: "Transport",
-      expects: `${descriptions[as]}, with every method: HTTP 401 or 403, or an error that says so`,
+      expects: `${describeStranger(as)}, with every method: HTTP 401 or 403, or an error that says so`,
       advice: "Compare the whole token, in constant time, in front of every method, and refuse with 401.",
       check: (run) => refuses(run, as),
     }),
@@ -80,29 +74,84 @@ export const authenticationCases: readonly ConformanceCase[] = [
     section: "Transport",
     needs: ["authentication/nobody"],
     expects:
-      "no token, and each of the wrong ones, with the ids of tasks that exist: HTTP 401 or 403, or an error that says so",
+      "no token, and each of the wrong ones, with the ids and in the sessions of tasks that exist: HTTP 401 or 403, or an error that says so",
     advice: "Check the credentials before you look for the task.",
     async check(run) {
       requireCaller(run, "nobody");
-      const { requestId, last } = await run.tasks.plain();
+      const { requestId, last, sessionId } = await run.tasks.plain();
       const { task_id = requestId } = Object(last.response && "result" in last.response && last.response.result);
       const asking = await run.tasks.askingForText().catch(() => undefined);
-      const steps: [method: string, params: object][] = [
-        ["get_task", { request_id: requestId }],
-        ["get_task", { task_id }],
-        ["cancel_task", { request_id: requestId }],
+      // In the session of the task, which must be no proof of who calls.
+      const steps: [method: string, params: object, sessionId: string][] = [
+        ["get_task", { request_id: requestId }, sessionId],
+        ["get_task", { task_id }, sessionId],
+        ["cancel_task", { request_id: requestId }, sessionId],
+        ["execute_task", { channel, text: "A stranger sends this." }, sessionId],
       ];
       if (asking !== undefined) {
-        steps.push(["get_task", { task_id: asking.taskId }]);
-        steps.push(["answer_task", { task_id: asking.taskId, text: "yes" }]);
-        steps.push(["cancel_task", { task_id: asking.taskId }]);
+        steps.push(["get_task", { task_id: asking.taskId }, asking.sessionId]);
+        steps.push(["answer_task", { task_id: asking.taskId, text: "yes" }, asking.sessionId]);
+        steps.push(["cancel_task", { task_id: asking.taskId }, asking.sessionId]);
       }
       const all = strangers.flatMap((as) =>
-        steps.map(
-          ([method, params]) => [`${method} by ${Object.keys(params)[0]}, ${as}`, { method, params, as }] as const,
-        ),
+        steps.map(([method, params, session]) => {
+          const call = { method, params, as, sessionId: session };
+          return [`${method} by ${Object.keys(params)[0]}, ${as}`, call] as const;
+        }),
       );
       return eachStep(run, all, (call) => expectRefusal(run, call));
+    },
+  },
+  {
+    name: "authentication/elsewhere",
+    level: "required",
+    profile: "https",
+    section: "Transport",
+    needs: ["authentication/nobody"],
+    expects: "no token, at other paths, with a query and with another content type: no answer that serves the caller",
+    advice: "Check the credentials of every request, whatever its path and its headers are.",
+    async check(run) {
+      requireCaller(run, "nobody");
+      const { peer } = run;
+      if (!peer.isHttp) throw new NotApplicable("the transport knows one address");
+      const id = randomUUID();
+      const body = JSON.stringify({
+        jsonrpc: "2.0",
+        id,
+        method: "execute_task",
+        params: { channel, text: "A stranger." },
+      });
+      const requests: [string, Partial<PeerRequest>][] = [
+        ["a query", { path: "?a=1" }],
+        ["/", { path: "/" }],
+        ["/invocations", { path: "/invocations" }],
+        ["text/plain", { headers: { "content-type": "text/plain" } }],
+      ];
+      return eachStep(run, requests, async (request) => {
+        const answer = await peer.send({ id, body, as: "nobody", ...request });
+        const isServed = answer.response !== undefined && ("result" in answer.response || hasReason(answer, served));
+        if (isServed) throw new Deviation(answer.came);
+        return answer.came;
+      });
+    },
+  },
+  {
+    name: "authentication/get",
+    level: "required",
+    section: "Transport",
+    profile: "https",
+    needs: ["execute/answers", "authentication/nobody"],
+    expects: "GET without a token: nothing about the tasks",
+    advice: "Serve no list of tasks without credentials.",
+    async check(run) {
+      requireCaller(run, "nobody");
+      const { requestId, last, params } = await run.tasks.plain();
+      const { task_id: taskId = requestId } = Object(readPeerResult(last));
+      const answer = await run.peer.send({ as: "nobody", method: "GET", body: "" });
+      const text = Buffer.from(answer.body).toString();
+      const known = [requestId, String(taskId), ...(String(params.text).match(markPattern) ?? [])];
+      if (known.some((one) => text.includes(one))) throw new Deviation(answer.came);
+      return answer.came;
     },
   },
   {
@@ -126,11 +175,17 @@ function refuses(run: CaseRun, as: Stranger): Promise<string> {
   return eachStep(run, steps, (call) => expectRefusal(run, call));
 }
 
-async function expectRefusal({ peer }: CaseRun, call: { method: string; params: object; as: Stranger }) {
+async function expectRefusal(
+  { peer }: CaseRun,
+  call: { method: string; params: object; as: Stranger; sessionId?: string },
+) {
   const answer = await peer.call(call);
   if (isRefusedCaller(answer)) return answer.came;
   throw new Deviation(`${call.method}: ${answer.came}`);
 }
+
+/** Errors of an endpoint that has let the caller in. */
+const served = ["invalid_params", "method_not_found", "already_exists", "agent_not_found"] as const;
 
 function requireCaller({ peer }: CaseRun, as: Stranger): void {
   if (!peer.callers.has(as)) throw new NotApplicable(peer.whyNot);

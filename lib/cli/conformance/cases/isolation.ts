@@ -60,15 +60,21 @@ export const isolationCases: readonly ConformanceCase[] = [
     level: "required",
     section: "Transport",
     needs: ["authentication/nobody"],
-    expects: "execute_task without a token, and then get_task of its id with the token: no such task",
+    expects:
+      "execute_task without a token, and then get_task of its id with the token: no such task, and no file was read",
     advice: "Refuse the caller before the task is created.",
     async check(run) {
       if (!run.peer.callers.has("nobody")) throw new NotApplicable(run.peer.whyNot);
       const id = randomUUID();
       const { sessionId } = run.peer;
-      const params = markParams(run.peer, { text: run.texts.plain }, sessionId);
+      const { files, texts } = run;
+      const attachments = files === undefined ? {} : { attachments: [files.create(id)] };
+      const text = files === undefined ? texts.plain : texts.file;
+      const params = { ...markParams(run.peer, { text }, sessionId), ...attachments };
       run.step("execute_task without a token");
-      await run.peer.call({ method: "execute_task", params, id, sessionId, as: "nobody" });
+      const refused = await run.peer.call({ method: "execute_task", params, id, sessionId, as: "nobody" });
+      await run.sleep(run.waits.hangUpMs);
+      if ((files?.count(id) ?? 0) > 0) throw new Deviation(`${refused.came}; and the agent read its file`);
       run.step("get_task with the token");
       const answer = await run.peer.call({ method: "get_task", params: { request_id: id }, sessionId });
       return expectError(answer, ["task_not_found", "method_not_found"]);

@@ -6,7 +6,7 @@ import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
 import { hasReason, isSet, readPeerError, readPeerResult } from "../expect.ts";
 import { findLeak } from "../leaks.ts";
-import { maskTokens } from "../mask.ts";
+import { listForms, maskTokens } from "../mask.ts";
 import { markPattern, type Observation, type PeerAnswer } from "../peer.ts";
 import { listStrings, type RawProblem } from "../raw-json.ts";
 import { botToken } from "./execute.ts";
@@ -143,7 +143,8 @@ export const rawCases: readonly ConformanceCase[] = [
       "data of every error agrees with its number: reason, retryable, and a retry_after_ms of at most 15 minutes",
     advice:
       "Take reason and retryable from the tables of the contract. retryable: true makes the Verification zone repeat the task.",
-    judge: ({ answer }) => judgeErrorData(answer),
+    // Another path may speak another dialect.
+    judge: ({ answer, path }) => (path === undefined ? judgeErrorData(answer) : undefined),
   }),
   sumUp({
     name: "raw/same-task",
@@ -208,7 +209,7 @@ export const leakCases: readonly ConformanceCase[] = [
     judge({ answer, params }, { texts }) {
       // An agent that was made to fail has nothing to say but that.
       const isFailure = String(Object(params).text).startsWith(texts.fail);
-      const told = listErrorTexts(answer).concat(isFailure ? listResultTexts(answer) : []);
+      const told = listErrorTexts(answer).concat(isFailure ? listResultTexts(answer) : listUnknownTexts(answer));
       const what = told.map(findLeak).find((found) => found !== undefined);
       return what === undefined ? undefined : `it reveals ${what}`;
     },
@@ -220,7 +221,7 @@ export const leakCases: readonly ConformanceCase[] = [
     expects: "no answer holds the caller's token or the bot token, and no file is fetched with them",
     advice: "Never write headers or bot_token into answers, and send no credentials to the addresses of files.",
     judge({ answer }, run) {
-      const secrets = [...run.peer.secrets(), botToken];
+      const secrets = [...run.peer.secrets(), botToken].flatMap(listForms);
       const text = Buffer.from(answer.body).toString() + JSON.stringify(answer.headers ?? {});
       if (secrets.some((secret) => text.includes(secret))) return "it holds a token that the endpoint was given";
       const reads = run.files?.reads().join("\n") ?? "";
@@ -232,6 +233,20 @@ export const leakCases: readonly ConformanceCase[] = [
 function listResultTexts(answer: PeerAnswer): string[] {
   return listStrings(readPeerResult(answer));
 }
+
+/** The texts in members of a result that the contract does not know. */
+function listUnknownTexts(answer: PeerAnswer): string[] {
+  const result = readPeerResult(answer);
+  if (typeof result !== "object" || result === null) return [];
+  const unknown = Object.entries(result).filter(([name]) => !knownMembers.has(name));
+  return listStrings(Object.fromEntries(unknown));
+}
+
+const knownMembers: ReadonlySet<string> = new Set([
+  ...["status", "task_id", "correlation_id", "response_text", "artifacts", "file_artifact", "usage", "metadata"],
+  ...["poll_after_ms", "expires_at", "progress", "prompt", "options", "fields", "question_id", "kind"],
+  ...["error_code", "error_message", "openrpc", "info", "methods", "components"],
+]);
 
 /** Answers of agents may hold anything. What an endpoint says of its own may not. */
 function listErrorTexts(answer: PeerAnswer): string[] {

@@ -1,0 +1,115 @@
+/** Callers that an endpoint must refuse: what each of them sends instead of the right bearer token. */
+
+/** `token` is the right one, or undefined if the caller proves itself in another way, such as by a signature. */
+type Alteration = (token: string | undefined) => Readonly<Record<string, string>>;
+
+const wrongToken = "7f0e-a-token-that-nobody-gave-out-c41b";
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}`.trim() });
+/** Where the change does not apply to the token, the token is one that nobody gave out. */
+const altered =
+  (change: (token: string) => string): Alteration =>
+  (token = "") => {
+    const changed = token === "" ? token : change(token);
+    return bearer(changed === token ? wrongToken : changed);
+  };
+const fixed =
+  (token: string): Alteration =>
+  () =>
+    bearer(token);
+
+const kinds = {
+  nobody: ["no token", () => ({})],
+  wrong: ["a token that nobody gave out", fixed(wrongToken)],
+  truncated: ["the token without its last character", altered((token) => token.slice(0, -1))],
+  extended: ["the token with one character more at its end", altered((token) => `${token}x`)],
+  prefixed: ["the token with one character more at its beginning", altered((token) => `x${token}`)],
+  changed: ["the token with another character in its middle", altered((token) => changeAt(token, token.length / 2))],
+  // Not the last character, whose low bits mean nothing in base64.
+  "changed-at-the-end": [
+    "the token with another character at its end",
+    altered((token) => changeAt(token, token.length - 2)),
+  ],
+  "case-flipped": ["the token in the other case", altered(flipCase)],
+  empty: ["an empty token", fixed("")],
+  null: ["the token null", fixed("null")],
+  undefined: ["the token undefined", fixed("undefined")],
+  wildcard: ["the token *", fixed("*")],
+  injected: ["a token with quotes and a condition of SQL", fixed("' OR '1'='1")],
+  "other-scheme": [
+    "a user and a password that nobody gave out (Basic)",
+    () => ({ authorization: `Basic ${btoa("user:password")}` }),
+  ],
+  forwarded: [
+    "no token, and headers that say that the request comes from this machine",
+    () => ({ "x-forwarded-for": "127.0.0.1", forwarded: "for=127.0.0.1" }),
+  ],
+  unsigned: [
+    "a JWT with alg none in place of its signature, or else a wrong token",
+    altered((token) => unsign(token, "none")),
+  ],
+  "oddly-unsigned": [
+    "a JWT with alg nOnE in place of its signature, or else a wrong token",
+    altered((token) => unsign(token, "nOnE")),
+  ],
+  "without-signature": [
+    "a JWT whose signature is empty, or else a wrong token",
+    altered((token) => token.replace(jwt, "$1.$2.")),
+  ],
+  "other-claims": ["a JWT with another subject and the same signature, or else a wrong token", altered(changeClaims)],
+} as const satisfies Record<string, readonly [what: string, alter: Alteration]>;
+
+export type Stranger = keyof typeof kinds;
+export const strangers = Object.keys(kinds) as Stranger[];
+
+/** Completes "a call with". */
+export function describeStranger(stranger: Stranger): string {
+  return kinds[stranger][0];
+}
+
+/** The headers that the stranger sends in place of those of the right caller. */
+export function strangersHeaders(
+  stranger: Stranger,
+  authorization: string | undefined,
+): Readonly<Record<string, string>> {
+  const [, token] = /^Bearer (.+)$/i.exec(authorization ?? "") ?? [];
+  return kinds[stranger][1](token);
+}
+
+/** RFC 7519, section 3. */
+const jwt = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/;
+
+function changeAt(token: string, position: number): string {
+  const at = Math.floor(position);
+  return token.slice(0, at) + (token[at] === "x" ? "y" : "x") + token.slice(at + 1);
+}
+
+function flipCase(token: string): string {
+  return token.replace(/[a-z]/gi, (letter) =>
+    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
+  );
+}
+
+/** An unsecured JWT with the same claims (RFC 7519, section 6). */
+function unsign(token: string, alg: string): string {
+  return token.replace(jwt, (_token, _header, claims) => `${encode({ alg })}.${claims}.`);
+}
+
+function changeClaims(token: string): string {
+  return token.replace(jwt, (_token, header: string, claims: string, signature: string) => {
+    const decoded = Buffer.from(claims, "base64url").toString();
+    return `${header}.${encode({ ...readObject(decoded), sub: "somebody-else" })}.${signature}`;
+  });
+}
+
+function readObject(json: string): object {
+  try {
+    return Object(JSON.parse(json));
+  } catch {
+    return {};
+  }
+}
+
+function encode(json: object): string {
+  return Buffer.from(JSON.stringify(json)).toString("base64url");
+}
