@@ -32,7 +32,8 @@ withBrowser("the pages", () => {
     [1366, 390].map((width) => ({ colorScheme, width })),
   );
   const show = async ({ colorScheme, width }: (typeof screens)[number]) => {
-    await page.emulateMedia({ colorScheme });
+    // A colour that is still changing is nobody's choice.
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     await page.setViewportSize({ width, height: width === 390 ? 660 : 768 });
   };
 

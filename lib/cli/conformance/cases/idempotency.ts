@@ -241,7 +241,8 @@ export async function repeat(
 async function countReads(run: CaseRun, times: number, { conflict = false } = {}): Promise<number> {
   const { files, texts } = run;
   const key = `F${randomUUID().replaceAll("-", "").toUpperCase().slice(0, 16)}`;
-  const task = await start(run, { text: texts.file, attachments: [files?.create(key)] });
+  // The token must not be sent to the address of the file.
+  const task = await start(run, { text: texts.file, attachments: [files?.create(key)], bot_token: botToken });
   const send = async () => followTask(run, await sendTask(run, task));
   await Promise.all(Array.from({ length: Math.max(times - 1, 1) }, send));
   if (conflict) await sendTask(run, { ...task, params: { ...task.params, channel: "C1CONFORMANCE" } });

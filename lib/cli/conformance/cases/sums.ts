@@ -166,13 +166,21 @@ export const rawCases: readonly ConformanceCase[] = [
     expects: "no answer holds the mark of a text that was sent in another session",
     advice: "Keep nothing of a task where another task can see it. Keep memory under the caller and the session id.",
     judge({ sessionId, params, answer }, run) {
-      const marks = Buffer.from(answer.body).toString().match(markPattern) ?? [];
+      const marks = listMarks(answer);
       const own = String(Object(params).text);
       const isForeign = marks.some((mark) => !own.includes(mark) && (run.findMark(mark) ?? sessionId) !== sessionId);
       return isForeign ? "it holds the text of another task" : undefined;
     },
   }),
 ];
+
+/** In the text of the answer, and in its files. */
+function listMarks(answer: PeerAnswer): readonly string[] {
+  const { artifacts } = Object(readPeerResult(answer));
+  const files = (Array.isArray(artifacts) ? artifacts : []).map((file) => String(Object(file).base64 ?? ""));
+  const texts = [answer.body, ...files.map((file) => Buffer.from(file, "base64"))];
+  return texts.flatMap((text) => Buffer.from(text).toString().match(markPattern) ?? []);
+}
 
 function judgeErrorData(answer: PeerAnswer): string | undefined {
   const error = readPeerError(answer);
