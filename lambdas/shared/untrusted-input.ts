@@ -16,7 +16,7 @@ export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return isObject(value) && !Array.isArray(value);
 }
 
-/** Of several entries with one id, only the last one counts. */
+/** Keeps only the last of several entries with one id. */
 export function lastOfEachId<T extends { id: string }>(entries: readonly T[]): T[] {
   return [...new Map(entries.map((entry) => [entry.id, entry])).values()];
 }

@@ -98,7 +98,7 @@ export type TaskUpdate =
   | { type: "failure"; reason: "execution_failed" | "plan_error" | "budget_exceeded" };
 
 /**
- * What a person thinks of an answer. `voterId` is the same for all votes of one person and says nothing else about them: of several votes
+ * The vote of a person on an answer. `voterId` is the same for all votes of one person and says nothing else about them: of several votes
  * of one person on one task the latest counts. The ids are those of the run that gave the answer.
  */
 export type AgentVote = Readonly<{

@@ -189,7 +189,7 @@ function isWriting({ state, progress }: ExecutionTask): boolean {
   return state === "working" && progress?.partial_text !== undefined;
 }
 
-/** What a poll tells of a task that goes on. */
+/** Describes what a poll would tell of a task that goes on, so that two polls can be compared. */
 function describe({ state, progress }: ExecutionTask): string {
   return digest([state, progress]);
 }

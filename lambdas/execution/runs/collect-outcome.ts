@@ -36,7 +36,7 @@ export async function collectOutcome(request: {
   task: AgentTask;
   context: AgentContext;
   made?: readonly Artifact[] | undefined;
-  /** Whether a client would read the address of an artifact. */
+  /** True if a client would read this address of an artifact. */
   isReadableUrl: (url: string) => boolean;
   onNews: (news: RunReport) => void;
 }): Promise<AgentTurn> {

@@ -142,7 +142,7 @@ const executionTaskSchema = z.object({
   answers: z.array(answerSchema).optional(),
   /** Present in the states `completed`, `failed` and `rejected`. */
   outcome: outcomeSchema.optional(),
-  /** What people think of the answer: the latest vote of each person, the newest last. */
+  /** The votes on the answer: the latest one of each person, the newest last. */
   votes: z.array(z.object({ voterId: z.string(), vote: z.enum(["up", "down"]), atMs: z.number() })).optional(),
   a2a: a2aSchema.optional(),
 });

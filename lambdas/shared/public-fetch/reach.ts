@@ -151,3 +151,12 @@ function subnets(family: "ipv4" | "ipv6", ranges: readonly string[]): BlockList 
   }
   return list;
 }
+
+/** Names that no public DNS has: special-use names, and those of private zones of clouds. */
+const privateNames = /\.(?:internal|local|localhost|lan|home|corp|intranet|private)\.?$/i;
+
+/** True unless the host is an address of a private network, or a name that no public DNS has. `hostname` is that of a URL. */
+export function isPublicHost(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, "");
+  return isIP(host) === 0 ? host.includes(".") && !privateNames.test(host) : isPublicAddress(host);
+}

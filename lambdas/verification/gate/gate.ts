@@ -57,7 +57,7 @@ export type Gate = Pick<Quotas, "charge" | "release"> & {
     signal: AbortSignal;
   }): Promise<boolean>;
   localeOf: FindLocale;
-  /** What one person may do in the workspace, for texts to that person. */
+  /** Lists the rights and the quota of one person in the workspace, for texts to that person. */
   accessOf(request: GateQuery & { user: string; channels: readonly string[] }): Promise<PersonAccess>;
 };
 

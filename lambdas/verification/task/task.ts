@@ -263,7 +263,7 @@ export const taskSchema = z.object({
   /** Slack refuses the blocks, so texts are posted as mrkdwn only. */
   mrkdwnFallback: z.literal(true).optional(),
 
-  /** What people think of the answer: the latest vote of each person, under an opaque id (`routing.ts`), the newest last. */
+  /** The votes on the answer: the latest one of each person, under an opaque id (`routing.ts`), the newest last. */
   votes: z.array(z.object({ voterId: z.string(), vote: voteSchema, atMs: z.int() })).optional(),
 
   outcome: outcomeSchema.optional(),

@@ -1,10 +1,9 @@
 /** Cases of the values in results: times, addresses and sizes that the Verification zone can work with, and no empty answers. */
 
-import { isIP } from "node:net";
 import { maxResultBytes } from "../../../../contracts/limits.ts";
 import { isLoopbackHost } from "../../../../contracts/loopback.ts";
 import { artifactSchema, progressSchema } from "../../../../contracts/methods.ts";
-import { isPublicAddress } from "../../../../lambdas/shared/public-fetch/reach.ts";
+import { isPublicHost } from "../../../../lambdas/shared/public-fetch/reach.ts";
 import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
 import { isSet, readPeerResult } from "../expect.ts";
@@ -171,9 +170,6 @@ function sizeOf(part: unknown): number {
   return Buffer.byteLength(typeof part === "string" ? part : JSON.stringify(part));
 }
 
-/** Names that no public DNS has: special-use names, and those of private zones of clouds. */
-const privateNames = /\.(?:internal|local|localhost|lan|home|corp|intranet|private)\.?$/i;
-
 function judgeArtifact(artifact: unknown, isLocal: boolean): string | undefined {
   if (!artifactSchema.safeParse(artifact).success) return "an artifact does not fit its schema";
   const { text, base64, data, url } = Object(artifact);
@@ -184,10 +180,7 @@ function judgeArtifact(artifact: unknown, isLocal: boolean): string | undefined 
   if (parsed === null) return "an artifact's url is none";
   if (parsed.username !== "" || parsed.password !== "") return "an artifact's url holds credentials";
   const isLoopback = isLoopbackHost(parsed.hostname);
-  const address = parsed.hostname.replace(/^\[|\]$/g, "");
-  const isPrivateName = isIP(address) === 0 && (!address.includes(".") || privateNames.test(address));
-  if (!isLoopback && (isPrivateName || (isIP(address) !== 0 && !isPublicAddress(address))))
-    return "an artifact's url is not public";
+  if (!isLoopback && !isPublicHost(parsed.hostname)) return "an artifact's url is not public";
   if (parsed.protocol === "https:" && (!isLoopback || isLocal)) return undefined;
   return isLocal && isLoopback && parsed.protocol === "http:" ? undefined : "an artifact's url is not public https";
 }

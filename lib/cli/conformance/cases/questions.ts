@@ -232,8 +232,8 @@ export const questionCases: readonly ConformanceCase[] = [
       const { last } = await followTask(run, { ...task, answer });
       if (readPeerError(answer) !== undefined) throw new Deviation(answer.came);
       const named = (task.question.options ?? []).filter((option) => names(last, option));
-      const hasWords = text.match(markPattern)?.every((mark) => Buffer.from(last.body).includes(mark)) === true;
-      if (named.length === 1 && !hasWords) throw new Deviation(`${last.came}; words were given, and no option`);
+      const repeatsAnswer = text.match(markPattern)?.every((mark) => Buffer.from(last.body).includes(mark)) === true;
+      if (named.length === 1 && !repeatsAnswer) throw new Deviation(`${last.came}; words were given, and no option`);
       return last.came;
     },
   },

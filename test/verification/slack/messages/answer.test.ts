@@ -23,7 +23,7 @@ const markdownOf = (contents: MessageContent[]) =>
     blocks.filter(({ type }) => type === "markdown").map(({ text }) => String(text)),
   );
 
-const wordsIn = (block: SlackBlock | undefined) => JSON.stringify(block);
+const shownIn = (block: SlackBlock | undefined) => JSON.stringify(block);
 const forms = [{}, { mrkdwnFallback: true as const }];
 const paragraph = "A sekisho was a checkpoint on an old highway. 関所は、街道に設けられた検問所です。";
 const prose = (length: number) => `${paragraph}\n\n`.repeat(Math.ceil(length / paragraph.length)).slice(0, length);
@@ -150,7 +150,7 @@ describe("an answer", () => {
   });
 
   it("says that an empty file is missing, because Slack takes none", () => {
-    const about = (artifacts: Artifact[]) => wordsIn(partsOf({ text: "Done.", artifacts })[0]?.blocks?.[1]);
+    const about = (artifacts: Artifact[]) => shownIn(partsOf({ text: "Done.", artifacts })[0]?.blocks?.[1]);
     expect(about([{ name: "empty.txt", text: "" }])).toMatch(/couldn't attach 1 more file/);
     expect(about([{ name: "empty.bin", base64: "" }])).toMatch(/couldn't attach 1 more file/);
     expect(about([{ text: "" }, { name: "a.txt", text: "", url: "https://files.example/a.txt" }])).not.toMatch(
@@ -162,8 +162,8 @@ describe("an answer", () => {
     const artifacts = Array.from({ length: 22 }, (_, index) => ({ name: `${index}.txt`, text: `file ${index}` }));
     const uploads = artifacts.map((_, index) => (index < 2 ? { failed: true as const } : { fileId: `F${index}` }));
     const [part] = partsOf({ text: "Done.", artifacts, uploads });
-    expect(wordsIn(part?.blocks?.[1])).toMatch(/`0\.txt`, `1\.txt`/);
-    expect(wordsIn(part?.blocks?.[1])).toMatch(/couldn't attach 2 more files/);
+    expect(shownIn(part?.blocks?.[1])).toMatch(/`0\.txt`, `1\.txt`/);
+    expect(shownIn(part?.blocks?.[1])).toMatch(/couldn't attach 2 more files/);
     const [plain] = partsOf({ text: "Done.", artifacts, uploads }, { mrkdwnFallback: true });
     expect(plain?.text).toMatch(/`0\.txt`, `1\.txt`/);
   });
@@ -181,7 +181,7 @@ describe("an answer", () => {
         for (const form of forms) {
           const [again] = parts(sampleTask({ outcome, retryOf, locale, ...form }));
           expect(again?.text).toMatch(/^_.*7d1c2b3a.*_\n./);
-          if (again?.blocks !== undefined) expect(wordsIn(again.blocks[0])).toMatch(/7d1c2b3a/);
+          if (again?.blocks !== undefined) expect(shownIn(again.blocks[0])).toMatch(/7d1c2b3a/);
         }
   });
 
