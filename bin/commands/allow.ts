@@ -1,4 +1,5 @@
 /** `sekisho allow`: lists and changes who may ask. */
+import { sekisho } from "../../lambdas/shared/command-line.ts";
 import type { AllowlistRule } from "../../lambdas/shared/config/schema.ts";
 import { matchRules, type Requester } from "../../lambdas/verification/gate/rules.ts";
 import { isSame, type RuleFields, withoutRule, withRule } from "../../lib/cli/allow/rule-set.ts";
@@ -153,7 +154,7 @@ or configuration; 3 AWS not reachable.`,
         run.print(`They may ask where no other organization reads along, by ${formatNamed(elsewhere)}`);
       }
       const options = formatRuleOptions(ruleFor(requester));
-      run.print(`To allow them:\n  npx sekisho allow add ${options}${zone.zoneOptionsText}`);
+      run.print(`To allow them:\n  ${sekisho} allow add ${options}${zone.zoneOptionsText}`);
       return exitCodes.failed;
     });
   },

@@ -1,5 +1,7 @@
 /** `sekisho destinations set`: changes the destinations of a route, in the configuration and optionally in a stage. */
+
 import { existsSync, readFileSync } from "node:fs";
+import { sekisho } from "../../lambdas/shared/command-line.ts";
 import { configPath, loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
 import { pushLiveSettings } from "../../lib/cli/aws/push-live-settings.ts";
 import { chooseStage } from "../../lib/cli/aws/stage.ts";
@@ -97,5 +99,5 @@ function restartText(stages: string[]): string {
   const local = "On this machine the change takes effect with a restart. Running tasks stay where they are.";
   return stages.length === 0
     ? local
-    : `${local}\nTo change a stage (${stages.join(", ")}), give --stage or run npx sekisho config push.`;
+    : `${local}\nTo change a stage (${stages.join(", ")}), give --stage or run ${sekisho} config push.`;
 }

@@ -1,4 +1,5 @@
 /** `sekisho destinations`: lists where tasks can go, shows where a given message would go, and checks destinations. */
+import { sekisho } from "../../lambdas/shared/command-line.ts";
 import { authorizerOf } from "../../lambdas/shared/config/destination-address.ts";
 import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
@@ -56,7 +57,7 @@ names, the first is used, and a task fails over to the next only if it certainly
         "No routes were pushed to the stage yet, so the routes of the last deploy are in effect. The list shows the file's.",
       );
     }
-    if (outdated.length > 0) note(`Note: ${outdatedText(outdated)} To push them again: npx sekisho config push.`);
+    if (outdated.length > 0) note(`Note: ${outdatedText(outdated)} To push them again: ${sekisho} config push.`);
     if (values.json) {
       print(JSON.stringify({ stage: named?.stageName, destinations: rows, routes, possible, outdated }));
       return exitCodes.success;

@@ -1,4 +1,5 @@
 /** `sekisho federation`: lets another cloud trust the Verification role of a stage. */
+import { sekisho } from "../../lambdas/shared/command-line.ts";
 import { requireVerificationAccount } from "../../lib/cli/aws/account.ts";
 import { enableFederation, federationReport, printReport, readIssuer } from "../../lib/cli/aws/federation.ts";
 import { readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
@@ -40,7 +41,7 @@ configuration and commands to paste. Nothing of this is secret.`,
     const { config, named } = await openAccount(run, values);
     const issuer = await readIssuer({ region: named.stage.verification.region, signal: run.signal });
     if (issuer === undefined) {
-      const enable = `npx sekisho federation enable --stage ${named.stageName}`;
+      const enable = `${sekisho} federation enable --stage ${named.stageName}`;
       run.note(`The account does not issue tokens for other clouds yet. Run ${enable}`);
       return exitCodes.failed;
     }

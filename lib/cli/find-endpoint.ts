@@ -1,5 +1,6 @@
 /** Finds the endpoint that the command line names: a URL with `--auth`, or a destination of the configuration. */
 
+import { sekisho } from "../../lambdas/shared/command-line.ts";
 import { type AuthorizerConfig, authorizerSchema } from "../../lambdas/shared/config/authorizer-schema.ts";
 import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
 import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
@@ -62,7 +63,7 @@ function findDestination({ config, name, called }: Omit<Endpoint, "destination">
   const destination = config.destinations[name];
   if (destination?.transport === "a2a") {
     throw new UsageError(
-      `"${name}" uses A2A, which these cases do not cover. Run npx sekisho destinations check ${name} instead.`,
+      `"${name}" uses A2A, which these cases do not cover. Run ${sekisho} destinations check ${name} instead.`,
     );
   }
   if (destination !== undefined) return { config, name, destination, called };

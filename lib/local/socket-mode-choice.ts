@@ -1,4 +1,5 @@
 /** Connects to the real Slack on one machine: over Socket Mode with an app token, otherwise over HTTP. */
+import { sekisho } from "../../lambdas/shared/command-line.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { formatSecretName, hasSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
@@ -48,7 +49,7 @@ function realSlackText({ port, config }: { port: number; config: Config }): stri
   const manifest = slackManifest({ name: "Sekisho", config, eventsUrl });
   return `
 Slack must be able to reach this machine: point a tunnel at port ${port} and put its https address
-in place of YOUR-TUNNEL.example below (or: npx sekisho manifest --url https://…). Then create the app from this manifest
+in place of YOUR-TUNNEL.example below (or: ${sekisho} manifest --url https://…). Then create the app from this manifest
 (https://api.slack.com/apps, "Create New App", "From a manifest"), install it, and invite it to a channel.
 Without a tunnel: Socket Mode, see docs/slack.md.
 
@@ -63,7 +64,7 @@ function socketModeText({ identity, config }: { identity: SlackIdentity; config:
   const { command } = config.slack;
   const invite =
     config.allowlist.length === 0
-      ? `Nobody may ask yet: the allowlist is empty. To allow everyone in ${team}:\n  npx sekisho allow add --team ${teamId}\n\n`
+      ? `Nobody may ask yet: the allowlist is empty. To allow everyone in ${team}:\n  ${sekisho} allow add --team ${teamId}\n\n`
       : "";
   const slash = command === undefined ? "" : `, or type  ${command.name} hello`;
   return `
@@ -79,12 +80,12 @@ ${allowlistHint()}
 function installText({ port }: { port: number }): string {
   return `
 Connected to Slack over Socket Mode. A workspace installs the app at https://YOUR-TUNNEL.example/slack/install.
-Point a tunnel at port ${port}, and make the manifest with its address: npx sekisho manifest --socket --url https://…
+Point a tunnel at port ${port}, and make the manifest with its address: ${sekisho} manifest --socket --url https://…
 ${allowlistHint()}
 `;
 }
 
 function allowlistHint(): string {
-  return `If someone is refused, npx sekisho tasks show REFERENCE (the reference in the refusal) shows the ids of team,
-channel and user, and npx sekisho allow why with these prints the command that adds a rule to the allowlist.`;
+  return `If someone is refused, ${sekisho} tasks show REFERENCE (the reference in the refusal) shows the ids of team,
+channel and user, and ${sekisho} allow why with these prints the command that adds a rule to the allowlist.`;
 }

@@ -1,5 +1,7 @@
 /** Looks up a bot token (https://docs.slack.dev/reference/methods/auth.test), and explains tokens that Slack refuses. */
+
 import * as z from "zod";
+import { sekisho } from "../../lambdas/shared/command-line.ts";
 import { callWebApi, toSlackError } from "../../lambdas/verification/slack/api/web-call.ts";
 
 export type SlackIdentity = { bot: string; team: string; teamId: string };
@@ -36,7 +38,7 @@ const refusalTexts: Record<string, string> = {
   account_inactive: "The app was removed from the workspace.",
 };
 const otherwise = {
-  app: "Is Socket Mode switched on for the app (npx sekisho manifest --socket)?",
+  app: `Is Socket Mode switched on for the app (${sekisho} manifest --socket)?`,
   bot: "Is the app installed?",
 };
 

@@ -261,7 +261,7 @@ describe("sekisho send", () => {
   it("exits with 3 and says what to start when nobody is there", async () => {
     const ended = await run(["send", "hello"], { SEKISHO_EXECUTION_PORT: String(await freePort()) });
     expect(ended.code).toBe(3);
-    expect(ended.stderr).toContain("npx sekisho execution");
+    expect(ended.stderr).toContain("npx --no-install sekisho execution");
   });
 
   it("needs no server where the destination is in this process", async () => {

@@ -65,9 +65,9 @@ describe("sekisho send where nobody knows whether the task arrived", () => {
     expect(ended.stderr).toContain(`Destination "far": ${why}`);
     expect(ended.stderr).toContain("The task may or may not have arrived");
     expect(ended.stderr).toContain(
-      `Look for ${id} in the destination's log. To test the destination: npx sekisho destinations check far`,
+      `Look for ${id} in the destination's log. To test the destination: npx --no-install sekisho destinations check far`,
     );
-    expect(ended.stderr).not.toMatch(/cannot be reached|npx sekisho execution/);
+    expect(ended.stderr).not.toMatch(/cannot be reached|npx --no-install sekisho execution/);
   });
 
   it("says of an accepted task whose result cannot be asked for that it may still run", async () => {

@@ -122,7 +122,7 @@ describe("who may ask", () => {
     const refusal = entries.find((entry) => entry.message === "request_not_allowed" && entry.user === "UHANAKO");
     const ids = ["team", "channel", "user"].flatMap((name) => [`--${name}`, String(refusal?.[name])]);
     const why = await sekisho({ args: ["allow", "why", ...ids], cwd: world.folder }).exited;
-    const [, typed = ""] = /npx sekisho (allow add .*)/.exec(why.stdout) ?? [];
+    const [, typed = ""] = /npx --no-install sekisho (allow add .*)/.exec(why.stdout) ?? [];
     expect(typed).toBe("allow add --team TSTANDIN --channel CRANDOM --user UHANAKO");
     const added = await sekisho({ args: typed.split(" "), cwd: world.folder }).exited;
     expect(added).toMatchObject({ code: 0, stdout: expect.stringContaining("UHANAKO") });

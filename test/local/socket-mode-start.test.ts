@@ -43,7 +43,7 @@ describe("sekisho start with an app token", () => {
     const process = start(["start"], { ...tokens, ...anyPort });
     await process.prints("Connected to Slack over Socket Mode");
     const { team } = workspace;
-    for (const text of ["hello", "/invite @", "/sekisho", `npx sekisho allow add --team ${team}`]) {
+    for (const text of ["hello", "/invite @", "/sekisho", `npx --no-install sekisho allow add --team ${team}`]) {
       expect(process.output()).toContain(text);
     }
     expect(process.output()).not.toContain("tunnel");

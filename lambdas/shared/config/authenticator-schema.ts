@@ -1,5 +1,7 @@
 /** How the Execution host authenticates its callers. */
+
 import * as z from "zod";
+import { sekisho } from "../command-line.ts";
 import { httpUrl, integer, oneOf, roleArnSchema, secretSchema } from "./values.ts";
 
 const issuer = httpUrl().describe("The issuer of the tokens, compared exactly with their iss claim.");
@@ -60,7 +62,7 @@ export const authenticatorSchema = z.discriminatedUnion(
     z
       .strictObject({
         type: z.literal("web-identity"),
-        issuer: issuer.describe("The issuer of the callers' AWS account. `npx sekisho federation show` prints it."),
+        issuer: issuer.describe(`The issuer of the callers' AWS account. \`${sekisho} federation show\` prints it.`),
         audience,
         roles: z.array(roleArnSchema).min(1).describe("ARNs of the admitted roles, such as the Verification zone's."),
       })

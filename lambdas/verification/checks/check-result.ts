@@ -4,6 +4,7 @@ import { type Dialect, listErrorCodes } from "../../../contracts/dialects.ts";
 import { type JsonRpcErrorObject, responseSchema } from "../../../contracts/envelope.ts";
 import { decodeError } from "../../../contracts/error-data.ts";
 import type { ClientReason, Reason } from "../../../contracts/errors.ts";
+import { sekisho } from "../../shared/command-line.ts";
 import { parseJson } from "../../shared/untrusted-input.ts";
 import { statusToReason } from "../transport/read-response.ts";
 import type { TransportResponse } from "../transport/transport.ts";
@@ -107,7 +108,7 @@ function credentialHint(authorizer: string): string {
     case "web-identity":
     case "google":
     case "azure":
-      return "It must trust the issuer, the audience and the role that npx sekisho federation show prints.";
+      return `It must trust the issuer, the audience and the role that ${sekisho} federation show prints.`;
     case "mtls":
       return "Check that the certificate is the one it expects and has not expired.";
     default:

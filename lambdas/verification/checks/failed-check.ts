@@ -1,5 +1,7 @@
 /** Explains why a check got no usable response, and says what to do. It shows error codes only, because messages may contain secrets. */
+
 import { SekishoError } from "../../../contracts/errors.ts";
+import { sekisho } from "../../shared/command-line.ts";
 import { CardProblem } from "../transport/a2a/card-problem.ts";
 import { type CheckResult, reasonText } from "./check-result.ts";
 
@@ -38,7 +40,7 @@ export function credentialText({ error, authorizer }: { error: SekishoError; aut
   }
   if (!names.includes("CredentialError")) return undefined;
   if (code?.startsWith("OutboundWebIdentityFederationDisabled")) {
-    return "The AWS account does not issue web identity tokens yet. Run npx sekisho federation enable.";
+    return `The AWS account does not issue web identity tokens yet. Run ${sekisho} federation enable.`;
   }
   if (code === "NoAwsRegion") return 'The AWS region is not known. Set AWS_REGION, or "region" in the authorizer.';
   if (code?.startsWith("AccessDenied")) {

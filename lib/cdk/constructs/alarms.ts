@@ -1,4 +1,5 @@
 /** Alarms on the metrics that AWS keeps. Each alarm notifies the topic of its zone. */
+
 import { Duration, Stack } from "aws-cdk-lib";
 import type { HttpApi } from "aws-cdk-lib/aws-apigatewayv2";
 import {
@@ -20,6 +21,7 @@ import { Topic } from "aws-cdk-lib/aws-sns";
 import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
+import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import type { WatchedEndpoint } from "../stage-settings.ts";
 import { acknowledge } from "./permissions.ts";
 
@@ -179,8 +181,7 @@ export function watchVerification(
     alarm("DeadLettersKept", {
       metric: archive.metricApproximateNumberOfMessagesVisible(maximum),
       threshold: 0,
-      description:
-        "A message failed too often, so its task was ended and its user notified. The message is kept for 14 days. Run npx sekisho dead-letters list.",
+      description: `A message failed too often, so its task was ended and its user notified. The message is kept for 14 days. Run ${sekisho} dead-letters list.`,
     }),
     alarm("DeadLettersStuck", {
       // The age of the oldest message cannot be used, because SQS leaves out messages that were received three times.

@@ -1,7 +1,9 @@
 /** Alarms and graphs on the zones' own metrics, which the functions write into their logs. */
+
 import { Duration } from "aws-cdk-lib";
 import { Dashboard, GraphWidget, type IWidget, MathExpression, Metric } from "aws-cdk-lib/aws-cloudwatch";
 import type { Construct } from "constructs";
+import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import { type MetricName, metricTable } from "../../../lambdas/shared/telemetry/metric-table.ts";
 import { formatMetricsNamespace } from "../names.ts";
 import type { AddAlarm } from "./alarms.ts";
@@ -56,22 +58,19 @@ export function watchTasks({ alarm, stageName }: { alarm: AddAlarm; stageName: s
   alarm("TasksFail", {
     metric: mostFail("more than half of the tasks fail", "sekisho_tasks_total", { outcome: "failed" }),
     threshold: 0,
-    description:
-      "More than half of the tasks fail, and their users read an error instead of an answer. See the reasons in the dashboard, then run npx sekisho doctor --stage NAME.",
+    description: `More than half of the tasks fail, and their users read an error instead of an answer. See the reasons in the dashboard, then run ${sekisho} doctor --stage NAME.`,
   });
   alarm("DestinationDown", {
     metric: metric("sekisho_circuit_open", "Maximum"),
     threshold: 0,
     // One period alone may be a restart of the destination.
     periods: 2,
-    description:
-      "Calls to a destination keep failing, so its circuit is open. Its tasks wait, or fail over to the next destination of their route. Run npx sekisho destinations check --stage NAME.",
+    description: `Calls to a destination keep failing, so its circuit is open. Its tasks wait, or fail over to the next destination of their route. Run ${sekisho} destinations check --stage NAME.`,
   });
   alarm("AnswersUndelivered", {
     metric: metric("sekisho_answers_undelivered_total", "Sum"),
     threshold: 0,
-    description:
-      "Slack did not accept an answer, so its user does not see it in the thread. Find answer_not_delivered in the worker's log, fix the cause, and choose 'Deliver again' in npx sekisho operate --stage NAME.",
+    description: `Slack did not accept an answer, so its user does not see it in the thread. Find answer_not_delivered in the worker's log, fix the cause, and choose 'Deliver again' in ${sekisho} operate --stage NAME.`,
   });
   alarm("QueueWaits", {
     metric: metric("sekisho_queue_wait_seconds", "p99"),

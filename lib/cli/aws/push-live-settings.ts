@@ -1,6 +1,8 @@
 /** Pushes routes, and the fields of destinations that need no permission, to a deployed stage without a deploy. */
+
 import { GetParameterCommand, PutParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
 import * as z from "zod";
+import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import {
   type Fingerprints,
   type LiveSettings,
@@ -47,7 +49,7 @@ export async function pushLiveSettings({ config, dryRun, signal, print, note, ..
   print(changes.join("\n"));
   for (const name of listMoved(before, settings)) {
     note(
-      `Note: the address of ${name} changes, so running tasks at the old address can no longer be polled (npx sekisho tasks list --stage ${stageName} lists them). To keep such tasks, add a new destination and change the route instead.`,
+      `Note: the address of ${name} changes, so running tasks at the old address can no longer be polled (${sekisho} tasks list --stage ${stageName} lists them). To keep such tasks, add a new destination and change the route instead.`,
     );
   }
   if (bytes > standardBytes) note(`Note: ${bytes} bytes need an advanced parameter, which costs $0.05 a month.`);

@@ -2,9 +2,11 @@
  * Passes request ids from one run of `sekisho data delete` to the next, for records of an Execution zone that only credentials of
  * another account reach.
  */
+
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { uuidPattern } from "../../../contracts/envelope.ts";
+import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import { configPath } from "../../../lambdas/shared/config/load.ts";
 import { findExecutionTarget } from "../../../lambdas/shared/config/stage-config.ts";
 import type { NamedStage } from "../aws/stage.ts";
@@ -30,7 +32,7 @@ export async function writeLeftOver({ directory, config, ids, named: { stageName
     `The Execution zone's records were not deleted, because they are in account ${account}. They expire a day after each task's end.`,
     "To delete them now, run this with credentials of that account (AWS_PROFILE, or aws sso login):",
     "",
-    `  npx sekisho data delete --request-ids ${name} --stage ${stageName}${configText} --yes`,
+    `  ${sekisho} data delete --request-ids ${name} --stage ${stageName}${configText} --yes`,
     "",
     "Then delete that file.",
   ];

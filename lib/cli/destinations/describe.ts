@@ -1,4 +1,5 @@
 /** Describes one destination for a list of them. */
+import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import { authorizerOf, toAddress } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Destination } from "../../../lambdas/shared/config/destination-schema.ts";
 import type { Route } from "../../../lambdas/shared/config/schema.ts";
@@ -50,7 +51,7 @@ export function describeOwnExecution({ isStage, port }: { isStage: boolean; port
   return { address: `http://127.0.0.1:${port}/` };
 }
 
-export const startOwnExecution = "Start it with npx sekisho execution or npm start.";
+export const startOwnExecution = `Start it with ${sekisho} execution or npm start.`;
 
 export function formatDestinationRow(row: DestinationRow): string {
   const facts = [

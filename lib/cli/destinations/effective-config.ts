@@ -1,5 +1,7 @@
 /** Reads the configuration in effect: the file's on this machine, and in a stage the file's with what was pushed there. */
+
 import * as z from "zod";
+import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import {
   listUndeployedChanges,
   outdatedSettings,
@@ -69,5 +71,5 @@ const liveSettingsSchema = z.looseObject({
 function liveSettingsIn(text: string): z.infer<typeof liveSettingsSchema> {
   const parsed = liveSettingsSchema.safeParse(readJson(text));
   if (parsed.success) return parsed.data;
-  throw new AwsFailure("The stage's live settings cannot be read; npx sekisho config push replaces them.");
+  throw new AwsFailure(`The stage's live settings cannot be read; ${sekisho} config push replaces them.`);
 }

@@ -1,5 +1,7 @@
 /** Explains why `sekisho send` got no result, whether the task may be running, and what to do. */
+
 import type { ClientReason, SekishoError } from "../../../contracts/errors.ts";
+import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import { sanitizeLine, truncate } from "../../../lambdas/shared/untrusted-input.ts";
 import { reasonText } from "../../../lambdas/verification/checks/check-result.ts";
 import {
@@ -28,7 +30,7 @@ export function sendFailure(failed: FailedTask): { text: string; isUnreachable: 
   const { reason, undelivered } = error;
   const { why, isUnreachable } = explainError(failed);
   const explained = (text: string) => ({ text: `Destination "${name}": ${text}`, isUnreachable: false });
-  const ask = `To test the destination: npx sekisho destinations check ${name}`;
+  const ask = `To test the destination: ${sekisho} destinations check ${name}`;
   if (taskId !== undefined && callReasons.includes(reason)) {
     return explained(
       `${why} The destination had accepted the task, which may still run, but its result is no longer polled. Look for ${taskId} in the destination's log. ${ask}`,

@@ -1,5 +1,7 @@
 /** A check and its finding, and the function that runs all checks at once. */
+
 import { abortable } from "../../../lambdas/shared/async/waiting.ts";
+import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import { ConfigError } from "../../../lambdas/shared/config/config-error.ts";
 import { EngineFileError } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
 import { errorKind } from "../../../lambdas/shared/telemetry/error-kind.ts";
@@ -118,7 +120,7 @@ async function runCheck({ run, timeoutMs }: Check & { timeoutMs: number }, signa
 function explain(thrown: unknown): Finding {
   if (thrown instanceof CheckEnded) return thrown.finding;
   if (thrown instanceof ConfigError) {
-    return failed(thrown.message.replaceAll(/\n\s*- /g, " "), "npx sekisho config check lists every problem.");
+    return failed(thrown.message.replaceAll(/\n\s*- /g, " "), `${sekisho} config check lists every problem.`);
   }
   if (thrown instanceof AwsFailure) {
     return failedAs(thrown.message, "Try again. If it fails again, look up the error's name in the AWS documentation.");

@@ -1,7 +1,9 @@
 /** The table of checks of this machine. */
+
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
+import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import { isOwnExecution } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Environment } from "../../../lambdas/shared/config/environment.ts";
 import type { ConfigLocation } from "../../../lambdas/shared/config/load.ts";
@@ -93,7 +95,7 @@ export function createLocalGroups({ config, environment, location, closes, signa
             ...tokenChecks({
               config,
               identity,
-              manifestCommand: `npx sekisho manifest${hasSecret(slack.appToken) ? " --socket" : ""}`,
+              manifestCommand: `${sekisho} manifest${hasSecret(slack.appToken) ? " --socket" : ""}`,
             }),
             blocksCheck({ config, identity, readSecret }),
             appTokenCheck(config, readSecret),
@@ -130,7 +132,7 @@ export function createLocalGroups({ config, environment, location, closes, signa
 
 export function toFinding({ name, health, summary, firstMs }: DestinationCheck, stageOption = ""): Finding {
   if (health === "healthy") return ok(firstMs === undefined ? summary : `${summary} (${firstMs} ms)`);
-  return failedAs(summary, `Check it and its address, then run npx sekisho destinations check ${name}${stageOption}.`);
+  return failedAs(summary, `Check it and its address, then run ${sekisho} destinations check ${name}${stageOption}.`);
 }
 
 /** Names the secrets, and never shows their values. */

@@ -1,5 +1,7 @@
 /** The checks of Slack's side, the same on one machine and in a stage: tokens, entry, signing secret and allowlist. */
+
 import { randomUUID } from "node:crypto";
+import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { formatSecretName } from "../../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
@@ -77,7 +79,7 @@ export function tokenChecks({ config, identity, manifestCommand, timeoutMs = 30_
           case "unreadable": {
             const what = `The deployed worker cannot read ${name} (${bot.error}).`;
             if (slack.install !== undefined) return skipped(`${what}${installHint(slack)}`);
-            return failed(what, "npx sekisho secrets put writes it. The next deploy lets the worker's role read it.");
+            return failed(what, `${sekisho} secrets put writes it. The next deploy lets the worker's role read it.`);
           }
           case "unreachable":
             return unreachable(slack);
@@ -244,7 +246,7 @@ export function allowlistCheck({ configured, added, stageOption }: AllowlistSour
     needs: added,
     check(count) {
       if (configured + count > 0) return ok(`${configured} rules of the configuration, ${count} that were added.`);
-      const command = `npx sekisho allow add --team T012AB3CD${stageOption}`;
+      const command = `${sekisho} allow add --team T012AB3CD${stageOption}`;
       return warning("Nobody: there is no rule.", `${command}, with your workspace's id.`);
     },
   });

@@ -2,8 +2,10 @@
  * The table of checks of a stage on AWS. The operator's credentials look at the account. The deployed worker says what its role
  * can read, and calls the destinations.
  */
+
 import { randomUUID } from "node:crypto";
 import type { GetQueueAttributesRequest } from "@aws-sdk/client-sqs";
+import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import type { ConfigLocation } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
@@ -62,7 +64,7 @@ export async function createStageGroups({ config, named, location, signal }: Sta
       start: `Is this machine online, and is the stage deployed? ${deploy}.`,
       setSecret:
         "env" in signingSecret
-          ? `npx sekisho secrets put --only ${signingSecret.env} --overwrite${stageOption}; it takes effect within a minute.`
+          ? `${sekisho} secrets put --only ${signingSecret.env} --overwrite${stageOption}; it takes effect within a minute.`
           : "Put the app's own into Secrets Manager; it takes effect within a minute.",
       readLog: "Look at the log of the ingress, and at the alarms EntryErrors and IngressErrors.",
       mayLackSecret: false,
@@ -105,7 +107,7 @@ export async function createStageGroups({ config, named, location, signal }: Sta
           async check() {
             const { routesFromFile, outdated } = await effective();
             if (outdated.length > 0) {
-              const remedy = `Run npx sekisho config push${stageOption} from the folder of the deployed version.`;
+              const remedy = `Run ${sekisho} config push${stageOption} from the folder of the deployed version.`;
               return warning(outdatedText(outdated), remedy);
             }
             return ok(
@@ -122,7 +124,7 @@ export async function createStageGroups({ config, named, location, signal }: Sta
             const { waiting, inFlight, delayed } = await readDepth({ queueUrl, region, signal });
             const what = `${waiting} messages wait, ${inFlight} are being handled, ${delayed} are delayed.`;
             if (waiting <= manyWaiting) return ok(what);
-            const remedy = `If they do not get fewer, look at the alarms MessagesWait, WorkerErrors and WorkerThrottles, then at the worker's log. npx sekisho tasks list${stageOption}`;
+            const remedy = `If they do not get fewer, look at the alarms MessagesWait, WorkerErrors and WorkerThrottles, then at the worker's log. ${sekisho} tasks list${stageOption}`;
             return warning(what, remedy);
           },
         }),
@@ -132,7 +134,7 @@ export async function createStageGroups({ config, named, location, signal }: Sta
           async check({ deadLettersUrl }) {
             const { waiting, inFlight } = await readDepth({ queueUrl: deadLettersUrl, region, signal });
             if (waiting + inFlight === 0) return ok("There are none.");
-            const remedy = `npx sekisho dead-letters list${stageOption} lists them. Redrive them when the cause is fixed.`;
+            const remedy = `${sekisho} dead-letters list${stageOption} lists them. Redrive them when the cause is fixed.`;
             return warning(`${waiting + inFlight} messages failed too often and are kept.`, remedy);
           },
         }),
@@ -167,7 +169,7 @@ export async function createStageGroups({ config, named, location, signal }: Sta
         ...tokenChecks({
           config: staged,
           identity,
-          manifestCommand: `npx sekisho manifest${stageOption}`,
+          manifestCommand: `${sekisho} manifest${stageOption}`,
           timeoutMs,
         }),
         entry,
@@ -194,7 +196,7 @@ export async function createStageGroups({ config, named, location, signal }: Sta
                   async check() {
                     const found = (await askDestinations()).find((each) => each.name === name);
                     if (found !== undefined) return toFinding(found, stageOption);
-                    const remedy = `If a deploy is running, wait for it: npx sekisho destinations check ${name}${stageOption}`;
+                    const remedy = `If a deploy is running, wait for it: ${sekisho} destinations check ${name}${stageOption}`;
                     return failed("The deployed worker does not know it.", remedy);
                   },
                 }),
@@ -213,7 +215,7 @@ function toWorkerFinding({ store, queue, liveSettings }: WorkerAnswer, stageName
   if (liveSettings === "read") {
     return ok("It answers; it could read its table, the attributes of its queue and the live settings.");
   }
-  const push = `npx sekisho config push --stage ${stageName} replaces them; until then the deployed or last good ones are in effect.`;
+  const push = `${sekisho} config push --stage ${stageName} replaces them; until then the deployed or last good ones are in effect.`;
   return failed("The deployed worker refuses the live settings: they do not fit what is deployed.", push);
 }
 
@@ -228,7 +230,7 @@ type SecretCheck = {
 /** Looks for the secret, and does not read its value. */
 async function checkSecret({ secret, account, stageName, signal }: SecretCheck) {
   const { id, purpose, zone, env, optional } = secret;
-  const putCommand = `npx sekisho secrets put --stage ${stageName}`;
+  const putCommand = `${sekisho} secrets put --stage ${stageName}`;
   if (account !== secret.account) {
     const profile = `AWS_PROFILE of ${secret.account} and ${putCommand} show it.`;
     return skipped(`${id} (${purpose}) belongs to the ${zone} account: ${profile}`);

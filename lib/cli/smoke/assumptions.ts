@@ -1,4 +1,5 @@
 /** Assumptions about AWS that were never verified on a real account, each with a check that a stage can answer. */
+import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import { hasData, isOfAgentCore, metricText, type SmokeFacts } from "./checks.ts";
 
 /** `differs`: what was observed is not what was assumed. Undefined where this stage cannot show it. */
@@ -41,7 +42,7 @@ const unobservable: readonly (readonly [point: string, assumed: string, why: str
     "A stage's runtime is called with SigV4.",
   ],
   ["durable functions in the region", "not needed", "Sekisho uses none."],
-  ["prices", "as npx sekisho cost has them", "Cost Explorer shows them a day later: compare it with npx sekisho cost."],
+  ["prices", "as sekisho cost has them", `Cost Explorer shows them a day later: compare it with ${sekisho} cost.`],
 ];
 
 function assumptions({ wakes }: SmokeFacts): Assumption[] {
@@ -93,7 +94,7 @@ function assumptions({ wakes }: SmokeFacts): Assumption[] {
         if (facts.kind === "external") return notShown("It deploys no Execution zone.");
         const count = countPolled(facts);
         const what = `${count} of ${facts.stories.length} tasks were accepted by the stage's own Execution zone`;
-        return seen(what, count === 0, "npx sekisho destinations check says whether the role is refused.");
+        return seen(what, count === 0, `${sekisho} destinations check says whether the role is refused.`);
       },
     },
     {

@@ -1,4 +1,5 @@
 /** Checks that the routes lead the tasks of a smoke test to the stage's own Execution zone. */
+import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import { isOwnExecution } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { findRoute } from "../../../lambdas/verification/gate/rules.ts";
@@ -20,7 +21,7 @@ export function routeElsewhere({ config, routes, team, channel, texts }: SmokeRo
     // The stage's own destination has no address in the file.
     if (destination !== undefined && isOwnExecution(destination)) continue;
     const where = name === "" ? "nowhere" : `to ${name}, which is not the stage's own Execution zone`;
-    return `The route of ${channel} in workspace ${team} leads ${where}: npx sekisho destinations set NAME --channel ${channel} changes it.`;
+    return `The route of ${channel} in workspace ${team} leads ${where}: ${sekisho} destinations set NAME --channel ${channel} changes it.`;
   }
   return undefined;
 }

@@ -1,5 +1,7 @@
 /** The smoke test of a stage: runs its tasks, waits for what CloudWatch has of them, and checks everything. */
+
 import { setTimeout as wait } from "node:timers/promises";
+import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import { sendCancel } from "../tasks/cancel-task.ts";
 import type { TaskZone } from "../tasks/stored-task.ts";
 import { checkAssumptions } from "./assumptions.ts";
@@ -82,7 +84,7 @@ async function cancelBegun({ zone, settings, note }: SmokeRequest, begun: readon
         await sendCancel({ zone, task });
         note(`Canceled ${id}.`);
       } catch {
-        note(`Could not cancel ${id}: npx sekisho tasks cancel ${id}`);
+        note(`Could not cancel ${id}: ${sekisho} tasks cancel ${id}`);
       }
     }),
   );

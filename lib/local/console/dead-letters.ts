@@ -1,4 +1,5 @@
 /** Lists messages and answers to try again: the dead letters of a stage, or the undelivered answers of one machine. */
+import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import type { QueueMessage } from "../../../lambdas/verification/task/messages.ts";
 import { queueGroupOf, type Task } from "../../../lambdas/verification/task/task.ts";
 import { type ParsedDeadLetter, parseDeadLetter, withDeadLetters } from "../../cli/aws/dead-letters/archive.ts";
@@ -47,7 +48,7 @@ export function createArchivedDeadLetters({ named, zone, signal }: StageArchive)
   async function toRow({ messageId, archivedAtMs, message }: ParsedDeadLetter): Promise<DeadLetterRow> {
     const row = { key: messageId, keptAtMs: archivedAtMs, kind: message?.type ?? "unreadable" };
     if (message === undefined) {
-      const reason = "It cannot be read. npx sekisho dead-letters redrive --discard removes it.";
+      const reason = `It cannot be read. ${sekisho} dead-letters redrive --discard removes it.`;
       return { ...row, requestId: null, task: "none", reason };
     }
     const { requestId } = message;

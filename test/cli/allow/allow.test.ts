@@ -151,7 +151,7 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     const none = await place.allow("why", "--team", "T2", "--channel", "C1", "--user", "U2");
     expect(none).toMatchObject({ code: 1, stdout: expect.stringContaining("No rule") });
     // What it says is what helps.
-    const [, args = ""] = /npx sekisho allow (add .*)$/m.exec(none.stdout) ?? [];
+    const [, args = ""] = /npx --no-install sekisho allow (add .*)$/m.exec(none.stdout) ?? [];
     expect(await place.sekisho("allow", ...args.split(" "))).toMatchObject({ code: 0 });
     const then = await place.allow("why", "--team", "T2", "--channel", "C1", "--user", "U2");
     expect(then.code).toBe(0);
@@ -167,7 +167,7 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     const none = await place.allow(...asked);
     expect(none).toMatchObject({ code: 1, stdout: expect.stringContaining(text) });
     expect(/where no other organization reads along, by rule \d+/.test(none.stdout)).toBe(where.length > 0);
-    const [, args = ""] = /npx sekisho allow (add .*)$/m.exec(none.stdout) ?? [];
+    const [, args = ""] = /npx --no-install sekisho allow (add .*)$/m.exec(none.stdout) ?? [];
     expect(await place.sekisho("allow", ...args.split(" "))).toMatchObject({ code: 0 });
     expect(await place.allow(...asked)).toMatchObject({ code: 0 });
   });

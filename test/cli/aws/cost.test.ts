@@ -179,7 +179,7 @@ describe("sekisho cost", () => {
     expect(await run(["cost", "--markdown"])).toMatchObject(failing(2, "markers"));
   });
 
-  it("is up to date in docs/operations.md (else: npx sekisho cost --markdown)", () => {
+  it("is up to date in docs/operations.md (else: npx --no-install sekisho cost --markdown)", () => {
     expect(operations).toBe(withSection({ text: operations, table: costTable(estimateOf()) }));
   });
 });

@@ -78,7 +78,7 @@ describe("sekisho federation show", () => {
     async (state) => {
       aws.federation.state = state;
       const ended = await federation(["show"]);
-      expect(ended).toMatchObject(refusing(1, "npx sekisho federation enable --stage prod"));
+      expect(ended).toMatchObject(refusing(1, "npx --no-install sekisho federation enable --stage prod"));
       expect(aws.federation.state).toBe(state);
     },
   );

@@ -206,7 +206,7 @@ it("sekisho conformance refuses an A2A agent, whose contract is another, and say
   const config = join(folder, "a2a.json");
   writeFileSync(config, JSON.stringify({ destinations: { agent: { transport: "a2a" } }, routes: [] }));
   expect(await conformance(["--destination", "agent", "--config", config])).toMatchObject(
-    failing(2, "npx sekisho destinations check agent"),
+    failing(2, "npx --no-install sekisho destinations check agent"),
   );
 });
 
@@ -288,6 +288,6 @@ describe("sekisho conformance without a token of AWS", () => {
       name: "OutboundWebIdentityFederationDisabledException",
     });
     const ended = await conformanceOfAws({ ...aws.env, AWS_REGION: "eu-central-1" });
-    expect(ended).toMatchObject(failing(3, "npx sekisho federation enable"));
+    expect(ended).toMatchObject(failing(3, "npx --no-install sekisho federation enable"));
   });
 });

@@ -154,7 +154,7 @@ describe("sekisho destinations check", () => {
       `Nothing is listening at 127.0.0.1:${port}. Check that it is running, and check the port.`,
       expect.stringMatching(/^The certificate of 127.0.0.1:\d+ is not trusted/),
       expect.stringMatching(/^The TLS handshake with 127.0.0.1:\d+ failed/),
-      expect.stringMatching(/^Nothing is listening.*npx sekisho execution/),
+      expect.stringMatching(/^Nothing is listening.*npx --no-install sekisho execution/),
     ]);
   });
 
@@ -195,7 +195,7 @@ describe("sekisho destinations check with credentials of AWS", () => {
       return (await check({ vouched: vouched() }, [], aws.env)).stdout;
     };
     expect(await refused("OutboundWebIdentityFederationDisabledException", 403)).toContain(
-      "npx sekisho federation enable",
+      "npx --no-install sekisho federation enable",
     );
     expect(await refused("AccessDenied", 403)).toContain("AWS STS denied access");
     expect(await refused("ValidationError", 400)).toContain("issuer refused the request (ValidationError)");

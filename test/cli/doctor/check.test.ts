@@ -94,9 +94,13 @@ describe("once", () => {
 describe("failedAs", () => {
   it.each([
     ["It is down. Start it.", "It is down.", "Start it."],
-    ["There is no a.b.ts in /x. Run npx sekisho doctor.", "There is no a.b.ts in /x.", "Run npx sekisho doctor."],
-    ["It is broken; npx sekisho mends it.", "It is broken.", "npx sekisho mends it."],
-    ["Is it up? npx sekisho start starts it.", "Is it up?", "npx sekisho start starts it."],
+    [
+      "There is no a.b.ts in /x. Run npx --no-install sekisho doctor.",
+      "There is no a.b.ts in /x.",
+      "Run npx --no-install sekisho doctor.",
+    ],
+    ["It is broken; npx --no-install sekisho mends it.", "It is broken.", "npx --no-install sekisho mends it."],
+    ["Is it up? npx --no-install sekisho start starts it.", "Is it up?", "npx --no-install sekisho start starts it."],
     ["It is down: is it started?", "It is down: is it started?", "Look."],
   ])("splits %j into the problem and the remedy", (words, what, remedy) => {
     expect(failedAs(words, "Look.")).toEqual({ status: "failed", what, remedy });

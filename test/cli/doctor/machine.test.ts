@@ -157,7 +157,7 @@ describe("sekisho doctor explains about Slack", () => {
     slack.grant(...slack.allScopes.filter((scope) => scope !== "files:write"));
     const found = await machine.doctor(withSlack);
     expect(told(found, "token scopes")).toMatch(
-      /^failed: Missing: commands, files:write, im:write\. → .*npx sekisho manifest.*reinstall the app/,
+      /^failed: Missing: commands, files:write, im:write\. → .*npx --no-install sekisho manifest.*reinstall the app/,
     );
     expect(found.code).toBe(1);
   });
@@ -258,7 +258,7 @@ describe("sekisho doctor explains about Slack", () => {
   it("a workspace in which nobody may ask", async () => {
     configured();
     expect(told(await machine.doctor(withSlack), "who may ask")).toMatch(
-      /^warning: Nobody.* → npx sekisho allow add --team/,
+      /^warning: Nobody.* → npx --no-install sekisho allow add --team/,
     );
     const words = ["add", "--team", "T1", "--store", join(machine.folder, ".sekisho", "verification.db")];
     await openSqliteEngine({ file: join(machine.folder, ".sekisho", "verification.db") }).close();

@@ -144,7 +144,9 @@ describe("sekisho doctor where a zone runs", () => {
     machine.write(local);
     const executionPort = String(await freePort());
     const running = await machine.doctor({ ...env(), SEKISHO_EXECUTION_PORT: executionPort });
-    expect(told(running, "local")).toMatch(/^failed: .*Nothing is listening.* → .*npx sekisho execution or npm start/);
+    expect(told(running, "local")).toMatch(
+      /^failed: .*Nothing is listening.* → .*npx --no-install sekisho execution or npm start/,
+    );
     const stopped = await machine.doctor({ SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: executionPort });
     expect(told(stopped, "local")).toMatch(/^skipped/);
   });

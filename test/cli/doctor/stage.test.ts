@@ -152,7 +152,7 @@ describe("sekisho doctor --stage", () => {
     const found = await doctor();
     expect(told(found, "queue")).toMatch(/^ok: 1 messages wait/);
     expect(told(found, "dead letters")).toMatch(
-      /^warning: 2 messages failed too often.* → npx sekisho dead-letters list --stage prod/,
+      /^warning: 2 messages failed too often.* → npx --no-install sekisho dead-letters list --stage prod/,
     );
     expect(found.code).toBe(0);
   });
@@ -173,8 +173,12 @@ describe("sekisho doctor --stage", () => {
     aws.secrets.all.set("sekisho/prod/SLACK_BOT_TOKEN", {});
     aws.secrets.all.set("sekisho/prod/SLACK_SIGNING_SECRET", { value: "x", deleted: true });
     const found = await doctor();
-    expect(told(found, "secret FAR_TOKEN")).toMatch(/^failed: .* is missing\. → npx sekisho secrets put --stage prod/);
-    expect(told(found, "secret SLACK_BOT_TOKEN")).toMatch(/^failed: .*holds no value\. → npx sekisho secrets put/);
+    expect(told(found, "secret FAR_TOKEN")).toMatch(
+      /^failed: .* is missing\. → npx --no-install sekisho secrets put --stage prod/,
+    );
+    expect(told(found, "secret SLACK_BOT_TOKEN")).toMatch(
+      /^failed: .*holds no value\. → npx --no-install sekisho secrets put/,
+    );
     expect(told(found, "secret SLACK_SIGNING_SECRET")).toMatch(
       /^failed: .* deletion\. → aws secretsmanager restore-secret/,
     );
@@ -192,7 +196,7 @@ describe("sekisho doctor --stage", () => {
   it("explains an entry with another signing secret", async () => {
     aws.secrets.all.set("sekisho/prod/SLACK_SIGNING_SECRET", { value: "0".repeat(32) });
     expect(told(await doctor(), "signing secret")).toMatch(
-      /^failed: .* → npx sekisho secrets put --only SLACK_SIGNING_SECRET --overwrite --stage prod/,
+      /^failed: .* → npx --no-install sekisho secrets put --only SLACK_SIGNING_SECRET --overwrite --stage prod/,
     );
   });
 

@@ -182,7 +182,7 @@ describe("a smoke test", () => {
     await until(() => followed.size === 3);
     stop.abort();
     await expect(ended).rejects.toThrow();
-    const hints = [...followed].map((id) => `Could not cancel ${id}: npx sekisho tasks cancel ${id}`);
+    const hints = [...followed].map((id) => `Could not cancel ${id}: npx --no-install sekisho tasks cancel ${id}`);
     expect(notes.filter((text) => /cancel/i.test(text)).sort()).toEqual(hints.sort());
   });
 

@@ -21,7 +21,8 @@ export function documentedCommands(): Documented[] {
 
 /** Code within a sentence that begins with a program that readers type. */
 export function inlineCommands(): Documented[] {
-  const typed = /^(?:(?:npx )?sekisho [a-z<…]|npx cdk |node [a-z]+\/|(?:npm|docker|aws|ssh|git|gcloud|curl) \S)/;
+  const typed =
+    /^(?:(?:npx (?:--no-install )?)?sekisho [a-z<…]|npx cdk |node [a-z]+\/|(?:npm|docker|aws|ssh|git|gcloud|curl) \S)/;
   return pages.flatMap((page) => {
     const spans = [...proseOf(textOf(page)).matchAll(/`([^`]+)`/g)].map(([, code = ""]) =>
       code.replaceAll(/\s+/g, " "),

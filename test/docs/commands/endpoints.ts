@@ -21,7 +21,7 @@ const keepsTheContract = expect.stringContaining("passes every required case.");
 
 type Execution = { env: Record<string, string>; url: string };
 
-/** Starts `npx sekisho execution …` on a free port, and resolves to what commands need to find it. */
+/** Starts `sekisho execution …` on a free port, and resolves to what commands need to find it. */
 async function startExecution(world: Machine, command: ShellCommand, { stays = false } = {}): Promise<Execution> {
   const port = String(await freePort());
   const execution = world.start(command, { env: { SEKISHO_EXECUTION_PORT: port }, stays });
@@ -33,7 +33,7 @@ let shared: Promise<Execution> | undefined;
 
 /** One server for all commands that only read. */
 function startedEcho(world: Machine): Promise<Execution> {
-  shared ??= startExecution(world, onlyPart(parseCommand("npx sekisho execution")), { stays: true });
+  shared ??= startExecution(world, onlyPart(parseCommand("npx --no-install sekisho execution")), { stays: true });
   return shared;
 }
 
@@ -88,25 +88,26 @@ function routesIn(world: Machine): unknown {
 }
 
 export const endpoints: RunEntry<Machine>[] = [
-  ...["npx sekisho execution", "npx sekisho execution --agent ./examples/a2a-compatibility-agent.ts"].map(
-    (command) => ({
-      command,
-      async run({ parts, world }: { parts: ShellCommand[]; world: Machine }) {
-        const { url } = await startExecution(world, onlyPart(parts));
-        expect(await (await fetch(`${url}/healthz`)).text()).toBeDefined();
-      },
-    }),
-  ),
+  ...[
+    "npx --no-install sekisho execution",
+    "npx --no-install sekisho execution --agent ./examples/a2a-compatibility-agent.ts",
+  ].map((command) => ({
+    command,
+    async run({ parts, world }: { parts: ShellCommand[]; world: Machine }) {
+      const { url } = await startExecution(world, onlyPart(parts));
+      expect(await (await fetch(`${url}/healthz`)).text()).toBeDefined();
+    },
+  })),
   {
-    command: "npx sekisho execution --agent ./examples/agent.ts",
+    command: "npx --no-install sekisho execution --agent ./examples/agent.ts",
     async run({ parts, world }) {
       const { env } = await startExecution(world, onlyPart(parts));
-      const send = parseCommand('npx sekisho send "Good morning"');
+      const send = parseCommand('npx --no-install sekisho send "Good morning"');
       expect(await world.run(onlyPart(send), { env })).toMatchObject({ code: 0 });
     },
   },
   {
-    command: 'npx sekisho send "Good morning"',
+    command: 'npx --no-install sekisho send "Good morning"',
     async run({ parts, world }) {
       const { env } = await startedEcho(world);
       const said = expect.stringContaining("Good morning");
@@ -131,7 +132,7 @@ export const endpoints: RunEntry<Machine>[] = [
     },
   },
   {
-    command: "npx sekisho conformance http://127.0.0.1:8080/",
+    command: "npx --no-install sekisho conformance http://127.0.0.1:8080/",
     async run({ parts, world }) {
       const url = await startHurriedHost({ world, authenticator: createNoneAuthenticator() });
       const ended = await world.run(onlyPart(parts), { replace: { [documentedAddress]: url } });
@@ -139,7 +140,7 @@ export const endpoints: RunEntry<Machine>[] = [
     },
   },
   {
-    command: "npx sekisho conformance https://agents.example.com/ --auth bearer:AGENTS_TOKEN",
+    command: "npx --no-install sekisho conformance https://agents.example.com/ --auth bearer:AGENTS_TOKEN",
     async run({ parts, world }) {
       const replace = { "https://agents.example.com/": await startFar(world) };
       const ended = await world.run(onlyPart(parts), { replace, env: { AGENTS_TOKEN: token } });
@@ -147,28 +148,28 @@ export const endpoints: RunEntry<Machine>[] = [
     },
   },
   {
-    command: "npx sekisho conformance --destination far",
+    command: "npx --no-install sekisho conformance --destination far",
     async run({ parts, world }) {
       const ended = await world.run(onlyPart(parts), { env: await configureFar(world) });
       expect(ended).toMatchObject({ code: 0, stdout: keepsTheContract });
     },
   },
   {
-    command: "npx sekisho destinations check python",
+    command: "npx --no-install sekisho destinations check python",
     async run({ parts, world }) {
       const ended = await world.run(onlyPart(parts), { env: await configureFar(world) });
       expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("healthy") });
     },
   },
   {
-    command: 'npx sekisho send "Good morning" --destination python',
+    command: 'npx --no-install sekisho send "Good morning" --destination python',
     async run({ parts, world }) {
       const ended = await world.run(onlyPart(parts), { env: await configureFar(world) });
       expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("Good morning") });
     },
   },
   ...["NAME", "python"].map((name) => ({
-    command: `npx sekisho destinations set ${name} --channel C012AB3CD`,
+    command: `npx --no-install sekisho destinations set ${name} --channel C012AB3CD`,
     async run({ parts, world }: { parts: ShellCommand[]; world: Machine }) {
       const env = await configureFar(world);
       expect(await world.run(onlyPart(parts), { env, replace: { NAME: "python" } })).toMatchObject({ code: 0 });
@@ -176,14 +177,14 @@ export const endpoints: RunEntry<Machine>[] = [
     },
   })),
   {
-    command: "npx sekisho destinations check reports",
+    command: "npx --no-install sekisho destinations check reports",
     async run({ parts, world }) {
       const ended = await world.run(onlyPart(parts), { env: await configureReports(world) });
       expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("healthy") });
     },
   },
   {
-    command: 'npx sekisho send "Yesterday, please" --destination reports',
+    command: 'npx --no-install sekisho send "Yesterday, please" --destination reports',
     async run({ parts, world }) {
       const ended = await world.run(onlyPart(parts), { env: await configureReports(world) });
       expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("A report") });

@@ -16,7 +16,6 @@ export async function lookAtInline(command: string): Promise<void> {
   for (const part of partsOf(command)) {
     const [first = "", second = ""] = part.args;
     if (first === "sekisho") await lookAtOurs(part.args.slice(1));
-    else if (first === "npx" && second === "sekisho") await lookAtOurs(part.args.slice(2));
     else if (first === "npx" && second === "cdk") lookAtOptions([part]);
     else if (first === "npm") lookAtNpm(part.args.slice(1));
     else if (first === "node") expect({ file: second, isThere: existsSync(join(root, second)) }).toMatchObject(isThere);

@@ -17,7 +17,7 @@ type Options = {
 
 export type Machine = {
   folder: string;
-  /** Runs `npx sekisho …` in this process, in the folder. */
+  /** Runs `sekisho …` in this process, in the folder. */
   run(command: ShellCommand, options?: Options): Promise<Run>;
   /** Starts the same, or `npm start …`, as a process that runs until it is ended. */
   start(command: ShellCommand, options?: Options): Process;
@@ -71,7 +71,7 @@ function given({ env, args }: ShellCommand, options: Options): [string[], Record
 
 /** The command that npx and npm would run. */
 function sekishoText([first = "", second = "", ...rest]: string[]): string[] {
-  if (first === "npx" && second === "sekisho") return rest;
+  if (first === "sekisho") return [second, ...rest];
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const name = second === "run" ? rest.shift() : second;
   const [node, entry, ...args] = String(scripts[name ?? ""]).split(" ");

@@ -46,12 +46,12 @@ export const oneMachine: RunEntry<Machine>[] = [
       world.after(() => world.configure({}));
       const zones = world.start(onlyPart(parts), { env: anyPort, replace: { "xapp-…": appToken, "xoxb-…": botToken } });
       await zones.prints("Connected to Slack over Socket Mode");
-      expect(zones.output()).toContain("npx sekisho allow add --team");
+      expect(zones.output()).toContain("npx --no-install sekisho allow add --team");
       expect(await zones.kill("SIGINT")).toMatchObject({ code: 0 });
     },
   },
   {
-    command: "npx sekisho manifest --socket",
+    command: "npx --no-install sekisho manifest --socket",
     async run({ parts, world }) {
       const { code, stdout } = await world.run(onlyPart(parts));
       expect(code).toBe(0);
@@ -59,7 +59,7 @@ export const oneMachine: RunEntry<Machine>[] = [
     },
   },
   {
-    command: "npx sekisho manifest --url https://example.com",
+    command: "npx --no-install sekisho manifest --url https://example.com",
     async run({ parts, world }) {
       const { code, stdout } = await world.run(onlyPart(parts));
       expect({ code, address: JSON.parse(stdout).settings.event_subscriptions.request_url }).toEqual({
@@ -69,22 +69,22 @@ export const oneMachine: RunEntry<Machine>[] = [
     },
   },
   {
-    command: "npx sekisho allow add --team T012AB3CD",
+    command: "npx --no-install sekisho allow add --team T012AB3CD",
     async run({ parts, world }) {
       expect(await world.run(onlyPart(parts))).toMatchObject({ code: 0 });
-      const list = await world.run({ env: {}, args: ["npx", "sekisho", "allow", "list"] });
+      const list = await world.run({ env: {}, args: ["sekisho", "allow", "list"] });
       expect(list.stdout).toContain("T012AB3CD");
     },
   },
   {
-    command: "npx sekisho config check",
+    command: "npx --no-install sekisho config check",
     async run({ parts, world }) {
       const said = expect.stringContaining("The configuration is valid");
       expect(await world.run(onlyPart(parts))).toMatchObject({ code: 0, stdout: said });
     },
   },
   {
-    command: "npx sekisho doctor",
+    command: "npx --no-install sekisho doctor",
     async run({ parts, world }) {
       const ports = { SEKISHO_PORT: String(await freePort()), SEKISHO_EXECUTION_PORT: String(await freePort()) };
       const said = expect.stringContaining("0 failed");
@@ -108,7 +108,7 @@ export const oneMachine: RunEntry<Machine>[] = [
     },
   },
   {
-    command: "npx sekisho trace 4c2f4fea --logs zones.log",
+    command: "npx --no-install sekisho trace 4c2f4fea --logs zones.log",
     async run({ parts, world }) {
       const log = readFileSync(join(world.folder, "zones.log"), "utf8");
       const [, id = ""] = /"request_id":"([0-9a-f]{8})/.exec(log) ?? [];

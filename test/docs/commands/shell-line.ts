@@ -1,4 +1,5 @@
 /** Parses the part of a shell's grammar that the documents use: `&&`, `|`, variables before a command, quotes, comments. */
+import { sekisho } from "../../../lambdas/shared/command-line.ts";
 
 /** One program with its words as the shell passes them. `$NAME` and `$(…)` stay unexpanded. */
 export type ShellCommand = { env: Record<string, string>; args: string[] };
@@ -31,8 +32,13 @@ export function parseCommand(line: string): ShellCommand[] {
       const at = word.indexOf("=");
       return [word.slice(0, at), word.slice(at + 1)];
     });
-    return { env: Object.fromEntries(pairs), args: args.slice(assigned.length) };
+    return { env: Object.fromEntries(pairs), args: withoutNpx(args.slice(assigned.length)) };
   });
+}
+
+/** `npx --no-install sekisho …` is `sekisho …`, which sentences say. */
+function withoutNpx(args: string[]): string[] {
+  return args.slice(0, 3).join(" ") === sekisho ? args.slice(2) : args;
 }
 
 /** Returns the quote that is open at the end. Calls `act` for every character outside of quotes. */

@@ -17,7 +17,7 @@ function says(command: string, text: string): RunEntry<StageWorld> {
 
 export const stage: RunEntry<StageWorld>[] = [
   {
-    command: "npx sekisho secrets put",
+    command: "npx --no-install sekisho secrets put",
     async run({ parts, world }) {
       const ended = await world.run(onlyPart(parts), { env: { ...world.env, ...world.secrets } });
       expect(ended).toMatchObject({ code: 0 });
@@ -29,7 +29,7 @@ export const stage: RunEntry<StageWorld>[] = [
     },
   },
   {
-    command: "AWS_PROFILE=second npx sekisho secrets put",
+    command: "AWS_PROFILE=second npx --no-install sekisho secrets put",
     async run({ parts, world }) {
       const { AWS_ACCESS_KEY_ID: _id, AWS_SECRET_ACCESS_KEY: _key, ...rest } = world.env;
       const env = { ...rest, MODEL_KEY: "a-key-of-the-model" };
@@ -41,31 +41,43 @@ export const stage: RunEntry<StageWorld>[] = [
       expect([...world.aws.secrets.all.keys()]).toContain("sekisho/dev/MODEL_KEY");
     },
   },
-  says("npx sekisho config push --dry-run --stage dev", "routes[0].destination"),
-  says("npx sekisho config push --stage dev", "routes[0].destination"),
-  says("npx sekisho manifest --stage dev", "/slack/events"),
-  says("npx sekisho allow add --team T012AB3CD --stage dev", "T012AB3CD"),
-  says('npx sekisho allow add --channel C012AB3CD --label "everybody in #release" --stage prod', "C012AB3CD"),
-  says('npx sekisho allow add --team T012AB3CD --group S012AB3CD --label "platform team" --stage prod', "S012AB3CD"),
-  says("npx sekisho destinations check --stage dev", "healthy"),
-  says("npx sekisho destinations list --stage dev", "python"),
-  says("npx sekisho tasks list --stage dev", "no such tasks in stage dev"),
-  says("npx sekisho destinations set python --channel C012AB3CD --stage dev", "python"),
-  says("npx sekisho federation enable --stage dev", "https://"),
-  says("npx sekisho federation show --stage dev", "https://"),
-  says("npx sekisho usage --stage dev", "no finished tasks in stage dev"),
-  says("npx sekisho usage --from 2026-11-01 --to 2026-11-30 --csv --out usage.csv --stage dev", "usage.csv"),
-  says("npx sekisho data show --team T012AB3CD --user U012AB3CD --stage dev", "T012AB3CD/U012AB3CD in stage dev"),
+  says("npx --no-install sekisho config push --dry-run --stage dev", "routes[0].destination"),
+  says("npx --no-install sekisho config push --stage dev", "routes[0].destination"),
+  says("npx --no-install sekisho manifest --stage dev", "/slack/events"),
+  says("npx --no-install sekisho allow add --team T012AB3CD --stage dev", "T012AB3CD"),
   says(
-    "npx sekisho data delete --team T012AB3CD --user U012AB3CD --dry-run --stage dev",
+    'npx --no-install sekisho allow add --channel C012AB3CD --label "everybody in #release" --stage prod',
+    "C012AB3CD",
+  ),
+  says(
+    'npx --no-install sekisho allow add --team T012AB3CD --group S012AB3CD --label "platform team" --stage prod',
+    "S012AB3CD",
+  ),
+  says("npx --no-install sekisho destinations check --stage dev", "healthy"),
+  says("npx --no-install sekisho destinations list --stage dev", "python"),
+  says("npx --no-install sekisho tasks list --stage dev", "no such tasks in stage dev"),
+  says("npx --no-install sekisho destinations set python --channel C012AB3CD --stage dev", "python"),
+  says("npx --no-install sekisho federation enable --stage dev", "https://"),
+  says("npx --no-install sekisho federation show --stage dev", "https://"),
+  says("npx --no-install sekisho usage --stage dev", "no finished tasks in stage dev"),
+  says(
+    "npx --no-install sekisho usage --from 2026-11-01 --to 2026-11-30 --csv --out usage.csv --stage dev",
+    "usage.csv",
+  ),
+  says(
+    "npx --no-install sekisho data show --team T012AB3CD --user U012AB3CD --stage dev",
     "T012AB3CD/U012AB3CD in stage dev",
   ),
   says(
-    "npx sekisho data delete --team T012AB3CD --user U012AB3CD --yes --stage dev",
+    "npx --no-install sekisho data delete --team T012AB3CD --user U012AB3CD --dry-run --stage dev",
+    "T012AB3CD/U012AB3CD in stage dev",
+  ),
+  says(
+    "npx --no-install sekisho data delete --team T012AB3CD --user U012AB3CD --yes --stage dev",
     "T012AB3CD/U012AB3CD in stage dev",
   ),
   {
-    command: "npx sekisho doctor --stage dev",
+    command: "npx --no-install sekisho doctor --stage dev",
     async run({ parts, world }) {
       const { code, stdout } = await world.run(onlyPart(parts), { env: world.env });
       expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("stage dev") });

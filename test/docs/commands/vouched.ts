@@ -43,7 +43,7 @@ export const vouched: RunEntry<Machine>[] = [
   },
   {
     command:
-      "AGENT_TOKEN=change-me-to-a-long-one npx sekisho conformance http://127.0.0.1:8080/ --auth bearer:AGENT_TOKEN",
+      "AGENT_TOKEN=change-me-to-a-long-one npx --no-install sekisho conformance http://127.0.0.1:8080/ --auth bearer:AGENT_TOKEN",
     async run({ parts, world }) {
       const url = await startAgent(world, onlyPart(parseCommand(python)));
       const ended = await world.run(onlyPart(parts), { replace: { "http://127.0.0.1:8080/": url } });
@@ -52,7 +52,7 @@ export const vouched: RunEntry<Machine>[] = [
   },
   {
     command:
-      "AWS_REGION=eu-central-1 npx sekisho conformance https://sekisho-execution-abc123-ew.a.run.app/ --auth web-identity:sekisho-execution",
+      "AWS_REGION=eu-central-1 npx --no-install sekisho conformance https://sekisho-execution-abc123-ew.a.run.app/ --auth web-identity:sekisho-execution",
     async run({ parts, world }) {
       const credentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "secret-of-the-reader" };
       const sts = await startAwsSts({ credentials, region: "eu-central-1" });

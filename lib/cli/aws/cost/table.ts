@@ -1,4 +1,5 @@
 /** Formats the estimate as Markdown, which reads well on a terminal too. */
+
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { UsageError } from "../../command.ts";
@@ -82,7 +83,7 @@ function dollars(value: number): string {
 }
 
 /** The part of docs/operations.md between these markers is generated. */
-const begin = "<!-- cost: written by npx sekisho cost --markdown -->";
+const begin = "<!-- cost: written by sekisho cost --markdown -->";
 const end = "<!-- cost: end -->";
 
 /** Returns the file's path. */
