@@ -3,7 +3,7 @@
 #   docker build --build-arg CONFIG=sekisho.config.json -t sekisho-execution .
 #
 # The agent and the `execution` section of CONFIG are built in. `sekisho execution bundle --help` lists the variables that the
-# container reads, and docs/release.md explains the image.
+# container reads, and docs/how-to/release.md explains the image.
 
 # Renovate adds the digest of each tag and updates both (renovate.json). Until its first run, give a digest by --build-arg where a
 # build must be repeatable.

@@ -66,7 +66,7 @@ export type A2aCell =
 /** A reason without a row does not compile. */
 type Row = readonly [zone: number, strict: number, a2a: A2aCell, cleverAgents: number, vapora: number, http: number];
 
-/** Order matters: where reasons share a number, the first row is the guess. docs/contract.md has the same table. */
+/** Order matters: where reasons share a number, the first row is the guess. docs/reference/contract.md has the same table. */
 // biome-ignore format: one row per reason
 const rows = {
   //                             zone    strict  A2A (1.0 and 0.3)                        CleverAgents VAPORA HTTP

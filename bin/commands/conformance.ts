@@ -43,7 +43,7 @@ endpoint runs about fifty times.`,
   },
   exits: `
 The default texts are made for the agent "echo". A case that the endpoint gives no occasion to test is skipped, and the
-report says why. docs/conformance.md lists the cases.
+report says why. docs/reference/conformance.md lists the cases.
 Exit code: 0 every case that counts passed; 1 one failed, or something leaked; 2 bad usage or configuration; 3 nothing to
 test: not reachable, no endpoint at this address, or credentials refused.`,
   async run(run) {

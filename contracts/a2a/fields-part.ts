@@ -1,5 +1,5 @@
 /**
- * The data part that carries the fields of a question, or the values that answer it (docs/a2a.md). Both are a JSON object with the member
+ * The data part that carries the fields of a question, or the values that answer it (docs/reference/a2a.md). Both are a JSON object with the member
  * `fields`: a list in the question, an object in the answer.
  */
 import { type FieldValues, type QuestionField, questionFieldsSchema } from "../question-fields.ts";

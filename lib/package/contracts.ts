@@ -1,4 +1,4 @@
-/** The entry `./contracts`: schemas, types and errors of the contract between the zones. docs/contract.md describes it. */
+/** The entry `./contracts`: schemas, types and errors of the contract between the zones. docs/reference/contract.md describes it. */
 export { type Dialect, dialectSchema } from "../../contracts/dialects.ts";
 export {
   type JsonRpcErrorObject,

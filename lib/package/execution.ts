@@ -30,7 +30,7 @@ export type ExecutionZoneOptions = {
 };
 
 export type ExecutionZone = {
-  /** A web-standard handler. It serves the paths of docs/contract.md below `path`, and answers 404 elsewhere. */
+  /** A web-standard handler. It serves the paths of docs/reference/contract.md below `path`, and answers 404 elsewhere. */
   fetch(request: Request): Promise<Response>;
   /** Serves the same by node:http, at `/`. Rejects if the port is in use, or if everybody would be admitted beyond loopback. */
   listen(options: { port: number; hostname?: string }): Promise<{ url: string; close(): Promise<void> }>;

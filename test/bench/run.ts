@@ -10,14 +10,14 @@ import type { FromBench } from "./children/bench.ts";
 import { type BenchTable, formatTable, writeTables } from "./table.ts";
 
 const names = Object.keys(benches);
-const pageFile = join(import.meta.dirname, "../../docs/bench.md");
+const pageFile = join(import.meta.dirname, "../../docs/explanation/bench.md");
 
 const usage = `Usage: npm run bench -- [--write] [--beside DIR] [--only NAME]... [--quick]
 
 Measures the parts of Sekisho, each beside a baseline in the same run, and prints tables. Nothing is asserted.
 All of it takes six to twelve minutes. Leave the machine alone meanwhile.
 
-  --write        also writes the tables into docs/bench.md, and leaves its prose alone
+  --write        also writes the tables into docs/explanation/bench.md, and leaves its prose alone
   --beside DIR   another checkout of this project, with its packages installed: measures whole tasks, answers that
                  are written, and cold starts of both in turns
   --only NAME    only this one (may be repeated): ${names.join(", ")}
@@ -60,7 +60,7 @@ async function main(args: string[]): Promise<number> {
   }
   if (options.write) {
     writeFileSync(pageFile, writeTables({ page: readFileSync(pageFile, "utf8"), tables, about }));
-    process.stdout.write(`\nWritten to docs/bench.md: ${tables.map(({ name }) => name).join(", ")}.\n`);
+    process.stdout.write(`\nWritten to docs/explanation/bench.md: ${tables.map(({ name }) => name).join(", ")}.\n`);
   }
   return failed ? 1 : 0;
 }

@@ -1,4 +1,4 @@
-/** The table of dialects, cell by cell, against the one of docs/contract.md. */
+/** The table of dialects, cell by cell, against the one of docs/reference/contract.md. */
 import { describe, expect, it } from "@jest/globals";
 import {
   dialectSchema,

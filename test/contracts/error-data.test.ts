@@ -310,7 +310,7 @@ function answer({ reason, dialect, retryAfterMs }: { reason: Reason; dialect: Di
 
 describe("the answer of a host to an error", () => {
   it.each(statedCells)(
-    "has in $dialect the status that docs/contract.md states for $reason",
+    "has in $dialect the status that docs/reference/contract.md states for $reason",
     ({ reason, dialect, http }) => {
       const isA2aOutage = dialect.startsWith("a2a") && reason === "unavailable";
       const stated = dialect === "vapora" || isA2aOutage ? http : (ownHost[reason] ?? 200);

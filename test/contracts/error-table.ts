@@ -1,7 +1,7 @@
-/** The table of reasons and dialects of docs/contract.md, read cell by cell: the code's own table is compared with it. */
+/** The table of reasons and dialects of docs/reference/contract.md, read cell by cell: the code's own table is compared with it. */
 import { sectionOf, tablesIn, textOf } from "../docs/commands/documented.ts";
 
-const page = textOf("docs/contract.md");
+const page = textOf("docs/reference/contract.md");
 const [reasonRows = []] = tablesIn(sectionOf(page, "## Errors"));
 const [, numberRows = []] = tablesIn(sectionOf(page, "### Dialects"));
 
@@ -11,7 +11,7 @@ export const errorTable = numberRows.map((cells, index) => {
   );
   const [named = "", retry] = reasonRows[index] ?? [];
   if (named !== `\`${reason}\``)
-    throw new Error(`The tables of docs/contract.md differ in row ${index}: ${named}, ${reason}.`);
+    throw new Error(`The tables of docs/reference/contract.md differ in row ${index}: ${named}, ${reason}.`);
   const texts: Readonly<Record<string, string>> = {
     zone,
     "zone-strict": strict,

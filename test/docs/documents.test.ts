@@ -61,7 +61,7 @@ describe("every document", () => {
   it.each(pages)("shows valid JSON, and valid configurations: %s", (page) => {
     for (const text of blocksIn(textOf(page), "json")) {
       const json = JSON.parse(text.startsWith("{") ? text : `{${text}}`);
-      if (!text.startsWith("{") || page === "docs/contract.md" || "jsonrpc" in json) continue;
+      if (!text.startsWith("{") || page === "docs/reference/contract.md" || "jsonrpc" in json) continue;
       const routes = "destinations" in json ? json.routes : [];
       const rest = routes === undefined ? { routes: [{ destination: Object.keys(json.destinations)[0] }] } : { routes };
       expect(() => parseConfig({ json: { destinations: {}, ...json, ...rest } })).not.toThrow();
@@ -78,17 +78,17 @@ describe("every document", () => {
   });
 });
 
-it("docs/architecture.md describes every folder of the Verification zone", () => {
-  const page = textOf("docs/architecture.md");
+it("docs/explanation/architecture.md describes every folder of the Verification zone", () => {
+  const page = textOf("docs/explanation/architecture.md");
   const folders = globSync("lambdas/verification/*/", { cwd: root }).map((path) => path.replaceAll("\\", "/"));
   expect(folders.length).toBeGreaterThan(5);
   expect(folders.filter((path) => !page.includes(`\`${path.replace(/\/?$/, "/")}\``))).toEqual([]);
 });
 
-it("docs/commands.md lists every command of the help, and no other", async () => {
+it("docs/reference/commands.md lists every command of the help, and no other", async () => {
   const { stdout } = await commandHere(["--help"], {});
   const commands = [...stdout.matchAll(/^ {2}(\S+(?: \S+)?) {2}/gm)].map(([, name = ""]) => name);
-  const usages = tablesIn(textOf("docs/commands.md")).flatMap((rows) => rows.map(([usage = ""]) => usage));
+  const usages = tablesIn(textOf("docs/reference/commands.md")).flatMap((rows) => rows.map(([usage = ""]) => usage));
   expect(commands.length).toBeGreaterThan(30);
   expect([...new Set(usages.flatMap((usage) => namesIn(usage, commands)))].sort()).toEqual([...commands].sort());
 });
@@ -104,12 +104,12 @@ function namesIn(usage: string, commands: readonly string[]): string[] {
   return isGroup && seconds.length > 0 ? seconds.map((second) => `${first} ${second}`) : [first];
 }
 
-it("docs/configuration.md names every key of the configuration", () => {
-  const page = textOf("docs/configuration.md");
+it("docs/reference/configuration.md names every key of the configuration", () => {
+  const page = textOf("docs/reference/configuration.md");
   const keys = [...new Set(keysOf(JSON.parse(configJsonSchema())))];
   expect(keys.length).toBeGreaterThan(100);
   const isNamed = (key: string) => new RegExp(`["\`.]${key.replace("$", "\\$")}(?:\\[\\])?["\`.]`).test(page);
-  // The skills of an agent card, a key's id and a provider are explained in docs/a2a.md.
+  // The skills of an agent card, a key's id and a provider are explained in docs/reference/a2a.md.
   const ofCards = ["id", "tags", "examples", "organization", "key", "keyId", "algorithm", "jku", "allowLoopback"];
   expect(keys.filter((key) => !isNamed(key) && !ofCards.includes(key))).toEqual([]);
 });
@@ -121,7 +121,7 @@ function keysOf(schema: unknown): string[] {
   return [...Object.keys(properties), ...Object.values(properties).flatMap(keysOf), ...inner];
 }
 
-it("docs/operations.md explains lines that are written to the log, and knows every one that says that something is wrong", () => {
+it("docs/how-to/operations.md explains lines that are written to the log, and knows every one that says that something is wrong", () => {
   const sources = globSync(["lambdas/**/*.ts", "lib/local/**/*.ts"], { cwd: root }).map(textOf);
   const lines = (levels: string) =>
     new Set(
@@ -129,7 +129,7 @@ it("docs/operations.md explains lines that are written to the log, and knows eve
         [...text.matchAll(new RegExp(`\\.(?:${levels})\\(\\s*"(\\w+)"`, "g"))].map(([, line]) => line),
       ),
     );
-  const page = textOf("docs/operations.md");
+  const page = textOf("docs/how-to/operations.md");
   // A row of a table of lines begins with their names alone; metrics have a table of their own.
   const explained = [...page.matchAll(/^\| (?!`sekisho_)(`[a-z]+(?:_[a-z]+)+`(?:, `[a-z_]+`)*)/gm)].flatMap(
     ([, names = ""]) => names.replaceAll("`", "").split(", "),
@@ -140,8 +140,8 @@ it("docs/operations.md explains lines that are written to the log, and knows eve
   expect([...lines("warn|error")].filter((line) => !page.includes(`\`${line}\``))).toEqual([]);
 });
 
-describe("docs/upgrade.md", () => {
-  const [table = ""] = /switches on by itself[^|]*((?:\|.*\n)+)/.exec(textOf("docs/upgrade.md")) ?? [];
+describe("docs/how-to/upgrade.md", () => {
+  const [table = ""] = /switches on by itself[^|]*((?:\|.*\n)+)/.exec(textOf("docs/how-to/upgrade.md")) ?? [];
   const before = { destinations: { local: { transport: "https" } }, routes: [{ destination: "local" }] };
   const configWith = (more: object) => parseConfig({ json: { ...before, ...more } });
 
@@ -160,8 +160,8 @@ describe("docs/upgrade.md", () => {
   });
 });
 
-it("docs/execution-zone.md and docs/move.md show the files of the examples as they are", () => {
-  const text = textOf("docs/execution-zone.md") + textOf("docs/move.md");
+it("docs/how-to/execution-zone.md and docs/how-to/move.md show the files of the examples as they are", () => {
+  const text = textOf("docs/how-to/execution-zone.md") + textOf("docs/how-to/move.md");
   const example = (path: string) => readFileSync(join(root, "examples/execute-elsewhere", path), "utf8");
   expect(blocksIn(text, "python")).toEqual([example("python/agent.py")]);
   expect(blocksIn(text, "dockerfile")).toEqual([example("python/Dockerfile")]);
@@ -198,8 +198,8 @@ describe("an agent of the documents", () => {
     }
   });
 
-  it("reads files, asks, streams its answer and attaches a file, as docs/agent.md shows it", async () => {
-    const [, code = ""] = blocksIn(textOf("docs/agent.md"), "ts");
+  it("reads files, asks, streams its answer and attaches a file, as docs/how-to/agent.md shows it", async () => {
+    const [, code = ""] = blocksIn(textOf("docs/how-to/agent.md"), "ts");
     const attachments = [{ id: "F1", name: "a.txt", mimetype: "text/plain", size: 3, url: "https://files.example/a" }];
     const prompt = "Deploy?";
     const asked = await run(code, { attachments });
@@ -213,7 +213,7 @@ describe("an agent of the documents", () => {
   });
 });
 
-const page = textOf("docs/contract.md");
+const page = textOf("docs/reference/contract.md");
 const { components, methods: described } = buildOpenRpc();
 type Fields = { properties: Record<string, unknown>; required?: string[] };
 const component = (name: string) => components.schemas[name] as Fields;
@@ -228,7 +228,7 @@ const byName = (fields: Field[]) => [...fields].sort((a, b) => (a.name < b.name 
 const fieldsOfSchema = ({ properties, required = [] }: Fields) =>
   Object.keys(properties).map((name) => ({ name, required: required.includes(name) }));
 
-describe("the tables of docs/contract.md", () => {
+describe("the tables of docs/reference/contract.md", () => {
   it("list the methods", () => {
     const [rows = []] = tablesIn(sectionOf(page, "## Methods"));
     expect(rows.flatMap(([name]) => namesOf(name))).toEqual(Object.keys(methods));
@@ -267,7 +267,7 @@ describe("the tables of docs/contract.md", () => {
   });
 });
 
-describe("the examples of docs/contract.md", () => {
+describe("the examples of docs/reference/contract.md", () => {
   const examples = blocksIn(page, "json").map((text) => JSON.parse(text));
   const requests = examples.filter((example) => "method" in example);
 
@@ -321,7 +321,7 @@ const stages = {
   }),
 };
 
-const operationsPage = readFileSync(join(root, "docs/operations.md"), "utf8");
+const operationsPage = readFileSync(join(root, "docs/how-to/operations.md"), "utf8");
 const [, section = ""] = /^## When an alarm comes\n([\s\S]*?)^## /m.exec(operationsPage) ?? [];
 
 const rows = [...section.matchAll(/^\| `([…\w]+)`[^|]*\|([^|]*)\|([^|]*)\|$/gm)].map(
@@ -338,7 +338,7 @@ beforeAll(async () => {
   alarms = [...new Set(ids.map((id) => id.replace(/[0-9A-F]{8}$/, "")))].sort();
 }, 200_000);
 
-describe("docs/operations.md, when an alarm comes", () => {
+describe("docs/how-to/operations.md, when an alarm comes", () => {
   it("explains every alarm of the templates: what it means and what to do", () => {
     expect(alarms.length).toBeGreaterThan(15);
     const named = rows.map(({ name }) => name);

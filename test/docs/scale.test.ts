@@ -1,4 +1,4 @@
-/** The figures of docs/scale.md and docs/bench.md that come from code, and those of docs/operations.md beside the table that `sekisho cost` writes. */
+/** The figures of docs/explanation/scale.md and docs/explanation/bench.md that come from code, and those of docs/how-to/operations.md beside the table that `sekisho cost` writes. */
 import { describe, expect, it } from "@jest/globals";
 import { defaultIdleSeconds, stageSchema } from "../../lambdas/shared/config/stage-schema.ts";
 import { shardCount } from "../../lambdas/shared/engine/aws/table.ts";
@@ -9,7 +9,7 @@ import { sectionOf, tablesIn, textOf } from "./commands/documented.ts";
 
 const kinds: readonly MeasuredKind[] = ["agentcore", "lambda", "external"];
 const measured = readMeasuredCalls();
-const page = textOf("docs/scale.md");
+const page = textOf("docs/explanation/scale.md");
 const tableIn = (heading: string, number = 0) => tablesIn(sectionOf(page, heading))[number] ?? [];
 
 function estimateOf({ taskSeconds, idleSeconds = defaultIdleSeconds }: { taskSeconds: number; idleSeconds?: number }) {
@@ -73,7 +73,7 @@ function rate(limit: number, need: number): string {
   return Number(perSecond.toFixed(digits)).toLocaleString("en-US");
 }
 
-describe("docs/scale.md", () => {
+describe("docs/explanation/scale.md", () => {
   it("says what a task needs", () => {
     expect(tableIn("## What one task needs").map((cells) => cells.slice(0, 4))).toEqual([
       row("polls", ({ polls }) => String(polls)),
@@ -135,8 +135,8 @@ describe("docs/scale.md", () => {
   });
 });
 
-it("docs/operations.md says what idle sessions of a million tasks cost", () => {
-  const section = sectionOf(textOf("docs/operations.md"), "## AgentCore sessions");
+it("docs/how-to/operations.md says what idle sessions of a million tasks cost", () => {
+  const section = sectionOf(textOf("docs/how-to/operations.md"), "## AgentCore sessions");
   const rows = tablesIn(section)[1] ?? [];
   const costOf = (idleSeconds: number) =>
     estimateOf({ taskSeconds: 5, idleSeconds }).months.find(({ kind }) => kind === "agentcore")?.taskDollars;
@@ -146,8 +146,8 @@ it("docs/operations.md says what idle sessions of a million tasks cost", () => {
   expect(section).toContain(`about $${Math.round(costOf(120)?.["AgentCore, agent at work"] ?? 0)} of AgentCore`);
 });
 
-it("docs/bench.md has the calls of AWS as they were measured", () => {
-  const rows = tablesIn(sectionOf(textOf("docs/bench.md"), "## Calls of AWS for a task"))[0] ?? [];
+it("docs/explanation/bench.md has the calls of AWS as they were measured", () => {
+  const rows = tablesIn(sectionOf(textOf("docs/explanation/bench.md"), "## Calls of AWS for a task"))[0] ?? [];
   const sum = (calls: Record<string, number>) => Object.values(calls).reduce((all, count) => all + count, 0);
   const figures = rows
     .slice(-kinds.length)

@@ -33,7 +33,7 @@ export type ConformanceCase = {
   level: "required" | "strict" | "idempotent" | "leak";
   /** What was sent, and what should come. One sentence for a person. */
   expects: string;
-  /** The heading in docs/contract.md that says so. */
+  /** The heading in docs/reference/contract.md that says so. */
   section: string;
   /** What to do about a failure. */
   advice: string;

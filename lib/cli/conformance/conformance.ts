@@ -1,5 +1,5 @@
 /**
- * The conformance run: checks whether an Execution endpoint keeps docs/contract.md. Public entry of the package. It imports only
+ * The conformance run: checks whether an Execution endpoint keeps docs/reference/contract.md. Public entry of the package. It imports only
  * `contracts/` and `lambdas/shared/`, so that it can be bundled into one file.
  */
 import type { Dialect } from "../../../contracts/dialects.ts";
@@ -225,7 +225,7 @@ function createSchedule(options: ScheduleOptions) {
       const more = {
         ...(step !== undefined && { step }),
         ...(sent !== undefined && { sent }),
-        contract: `docs/contract.md, ${one.section.replaceAll("`", "")}`,
+        contract: `docs/reference/contract.md, ${one.section.replaceAll("`", "")}`,
         advice: one.advice,
       };
       if (thrown instanceof Deviation) return report({ outcome: "failed", came: thrown.message, ...more });

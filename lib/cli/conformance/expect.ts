@@ -30,7 +30,7 @@ export function expectError(
   throw new Deviation(`${answer.came}; the id is not ${ids.map((id) => JSON.stringify(id)).join(" or ")}`);
 }
 
-/** Errors in VAPORA's dialect have no id (docs/contract.md, Dialects). */
+/** Errors in VAPORA's dialect have no id (docs/reference/contract.md, Dialects). */
 export function mayLackId({ dialect }: PeerAnswer): boolean {
   return dialect === "vapora";
 }
@@ -44,7 +44,7 @@ export function readPeerResult({ response }: PeerAnswer): unknown {
   return response !== undefined && "result" in response ? response.result : undefined;
 }
 
-/** True if an optional field has a value: `null` and `""` mean that it is absent (docs/contract.md, Envelope). */
+/** True if an optional field has a value: `null` and `""` mean that it is absent (docs/reference/contract.md, Envelope). */
 export function isSet(value: unknown): boolean {
   return value !== undefined && value !== null && value !== "";
 }

@@ -52,7 +52,7 @@ export class SendError extends Error {
   }
 }
 
-/** The client's limit for a response (docs/contract.md, Bounds). */
+/** The client's limit for a response (docs/reference/contract.md, Bounds). */
 const maxResponseBytes = 1024 * 1024;
 
 type Credentials = {

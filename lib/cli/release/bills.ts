@@ -99,7 +99,7 @@ export function formatBill({ installed, contents: { name, holds }, at }: BillSou
   return `${JSON.stringify(bill, null, 2)}\n`;
 }
 
-/** By their SPDX names; `docs/dependencies.md` lists the same. All allow use, change and distribution, also within closed software. */
+/** By their SPDX names; `docs/reference/dependencies.md` lists the same. All allow use, change and distribution, also within closed software. */
 export const allowedLicenses: readonly string[] = ["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT"];
 
 /** An expression such as `MIT OR GPL-3.0-only` is not on the list: a person reads it, and adds it where one side of it is. */
@@ -108,7 +108,9 @@ export function licenseProblems(components: Bill["components"]): string[] {
     const named = licenses.map(({ license, expression }) => license?.id ?? expression ?? "");
     if (named.length > 0 && named.every((one) => allowedLicenses.includes(one))) return [];
     const what = named.length === 0 ? "has no license" : `is under ${named.join(", ")}`;
-    return [`${name}@${version} ${what}: lib/cli/release/bills.ts and docs/dependencies.md list the allowed licenses.`];
+    return [
+      `${name}@${version} ${what}: lib/cli/release/bills.ts and docs/reference/dependencies.md list the allowed licenses.`,
+    ];
   });
 }
 

@@ -10,7 +10,7 @@ import { runScript } from "./run-script.ts";
 
 const help = `npm run release -- --check | --freeze | --out DIR
 
-Makes a release of the last commit, and publishes nothing. docs/release.md says how to make and verify a release.
+Makes a release of the last commit, and publishes nothing. docs/how-to/release.md says how to make and verify a release.
 
   --check     checks whether the checkout can be released: commits, changelog, contract, generated files, licenses
   --freeze    writes the contract to contracts/released/ under its version

@@ -17,7 +17,7 @@ The same lock file, options and time give the same bytes.
   --config FILE   the configuration that names the bundle's agent, instead of ./sekisho.config.json
   --at TIME       the bill's time, such as 2026-01-31T12:00:00Z; without it, the bill has none
 
-Exit code 1: a package has no license, or one that docs/dependencies.md does not list.`;
+Exit code 1: a package has no license, or one that docs/reference/dependencies.md does not list.`;
 
 function main(args: string[]): number {
   const { values } = parseArgs({

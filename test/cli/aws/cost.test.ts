@@ -12,7 +12,7 @@ import { twoAccounts, writeConfig } from "./a-stage.ts";
 import { failing } from "./command-here.ts";
 
 const { folder, run } = commandsInFolder();
-const operations = readFileSync(join(__dirname, "../../../docs/operations.md"), "utf8");
+const operations = readFileSync(join(__dirname, "../../../docs/how-to/operations.md"), "utf8");
 const measured = readMeasuredCalls();
 
 const defaults = { kind: "agentcore", tasks: 100_000, taskSeconds: 30, idleSeconds: defaultIdleSeconds } as const;
@@ -169,9 +169,9 @@ describe("sekisho cost", () => {
       expect((await run(["cost", ...wrong])).code).toBe(2);
   });
 
-  it("writes the table between the markers of docs/operations.md and leaves the rest", async () => {
-    mkdirSync(join(folder, "docs"));
-    const path = join(folder, "docs", "operations.md");
+  it("writes the table between the markers of docs/how-to/operations.md and leaves the rest", async () => {
+    mkdirSync(join(folder, "docs", "how-to"), { recursive: true });
+    const path = join(folder, "docs", "how-to", "operations.md");
     writeFileSync(path, `Before.\n${withSection({ text: operations, table: "old" })}After.\n`);
     expect((await run(["cost", "--markdown"])).code).toBe(0);
     expect(readFileSync(path, "utf8")).toBe(`Before.\n${operations}After.\n`);
@@ -179,7 +179,7 @@ describe("sekisho cost", () => {
     expect(await run(["cost", "--markdown"])).toMatchObject(failing(2, "markers"));
   });
 
-  it("is up to date in docs/operations.md (else: npx --no-install sekisho cost --markdown)", () => {
+  it("is up to date in docs/how-to/operations.md (else: npx --no-install sekisho cost --markdown)", () => {
     expect(operations).toBe(withSection({ text: operations, table: costTable(estimateOf()) }));
   });
 });

@@ -72,13 +72,13 @@ describe("each case", () => {
   });
 
   it("is documented", () => {
-    const page = readFileSync(join(root, "docs/conformance.md"), "utf8");
+    const page = readFileSync(join(root, "docs/reference/conformance.md"), "utf8");
     const rows = page.split("\n").filter((line) => /^\| `\w+(-\w+)*\//.test(line));
     expect(rows).toEqual(conformanceCases.map(({ name, level, expects }) => `| \`${name}\` | ${level} | ${expects} |`));
   });
 
   it("names a section of the contract", () => {
-    const page = readFileSync(join(root, "docs/contract.md"), "utf8");
+    const page = readFileSync(join(root, "docs/reference/contract.md"), "utf8");
     const missing = conformanceCases.filter(({ section }) => !new RegExp(`^#+ ${section}$`, "m").test(page));
     expect(missing.map(({ name, section }) => [name, section])).toEqual([]);
   });

@@ -66,7 +66,7 @@ const report = (over: Partial<CaseReport>): CaseReport => ({
 const broken = {
   step: "once more",
   sent: '{"method":"cancel_task"}',
-  contract: "docs/contract.md, Envelope",
+  contract: "docs/reference/contract.md, Envelope",
   advice: "Refuse lists.",
 };
 
@@ -98,7 +98,7 @@ describe("the report for a person", () => {
       "          step      once more",
       '          sent      {"method":"cancel_task"}',
       "          came      HTTP 500",
-      "          contract  docs/contract.md, Envelope",
+      "          contract  docs/reference/contract.md, Envelope",
       "          do        Refuse lists.",
       "not kept  strict    envelope/utf-8",
       "          expected  an error",

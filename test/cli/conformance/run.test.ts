@@ -88,7 +88,7 @@ describe("a case", () => {
       outcome: "failed",
       step: "another thread",
       sent: expect.stringContaining("1700000000.000900"),
-      contract: "docs/contract.md, execute_task",
+      contract: "docs/reference/contract.md, execute_task",
       advice: expect.stringContaining("Compare channel"),
     });
   });

@@ -121,8 +121,8 @@ describe("licenses", () => {
     expect(() => formatBill({ installed: spoilt, contents, at })).toThrow("has no license");
   });
 
-  it("are listed in docs/dependencies.md", () => {
-    const page = readFileSync(join(root, "docs/dependencies.md"), "utf8");
+  it("are listed in docs/reference/dependencies.md", () => {
+    const page = readFileSync(join(root, "docs/reference/dependencies.md"), "utf8");
     const [, section = ""] = page.split(/^## Licenses$/m);
     const listed = [...section.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
     expect(listed.sort()).toEqual([...allowedLicenses].sort());

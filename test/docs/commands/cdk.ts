@@ -37,9 +37,9 @@ export function lookAtOptions(parts: ShellCommand[]): void {
   expect(named.filter((place) => !places.includes(place))).toEqual([]);
 }
 
-/** The accounts and regions of the configuration that docs/deploy.md shows. */
+/** The accounts and regions of the configuration that docs/how-to/deploy.md shows. */
 function placesOfPage(): string[] {
-  const page = readFileSync(join(root, "docs/deploy.md"), "utf8");
+  const page = readFileSync(join(root, "docs/how-to/deploy.md"), "utf8");
   const places = page.matchAll(/"account": "(\d+)", "region": "([\w-]+)"/g);
   return [...places].map(([, account, region]) => `aws://${account}/${region}`);
 }

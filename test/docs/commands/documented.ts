@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { commandLines } from "./shell-line.ts";
 
 export const root = resolve(import.meta.dirname, "../../..");
-export const pages = ["README.md", ...globSync(["docs/*.md", "docs/decisions/*.md"], { cwd: root }).sort()];
+export const pages = ["README.md", ...globSync(["docs/**/*.md"], { cwd: root }).sort()];
 export const textOf = (page: string) => readFileSync(join(root, page), "utf8");
 
 export type Documented = { page: string; command: string };

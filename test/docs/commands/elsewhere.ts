@@ -28,7 +28,7 @@ function lookAtRun(parts: ShellCommand[]): void {
   const dockerfile = readFileSync(join(root, "Dockerfile"), "utf8");
   expect(dockerfile).toContain(`VOLUME ["${wordAfter("-v").split(":")[1]}"]`);
   expect(dockerfile).toContain(`EXPOSE ${wordAfter("-p").split(":").at(-1)}`);
-  const page = readFileSync(join(root, "docs/release.md"), "utf8");
+  const page = readFileSync(join(root, "docs/how-to/release.md"), "utf8");
   expect(page).toContain(`"tokens": [{ "env": "${wordAfter("-e")}" }]`);
 }
 

@@ -42,7 +42,7 @@ export const argumentNames = {
 
 /**
  * Arguments that Slack documents for other methods only. The app sends them all the same, because links must get no preview anywhere
- * (docs/security.md). Slack ignores arguments that it does not know.
+ * (docs/explanation/security.md). Slack ignores arguments that it does not know.
  */
 const toleratedNames: { readonly [M in SlackMethod]?: string } = {
   "chat.update": "unfurl_links unfurl_media",

@@ -242,9 +242,9 @@ describe("what the Dockerfile makes", () => {
   });
 });
 
-/** Which docs/release.md shows for an image. */
+/** Which docs/how-to/release.md shows for an image. */
 function configurationOfPage(): string {
-  const page = readFileSync(join(root, "docs/release.md"), "utf8");
+  const page = readFileSync(join(root, "docs/how-to/release.md"), "utf8");
   return /^```json\n([\s\S]*?)^```$/m.exec(page)?.[1] ?? "";
 }
 
