@@ -7,6 +7,7 @@ import { type Command, exitCodes, isUsageError } from "../lib/cli/command.ts";
 
 // Each file is loaded only for its own commands, because loading the AWS clients takes a while.
 const files = {
+  init: () => import("./commands/init.ts"),
   start: () => import("./commands/start.ts"),
   verification: () => import("./commands/verification.ts"),
   execution: () => import("./commands/execution.ts"),
@@ -33,6 +34,7 @@ const files = {
 type Entry = { summary: string; load: () => Promise<Command> };
 
 const commands: Record<string, Entry> = {
+  init: entry(files.init, "init", "writes the files of a new project"),
   start: entry(files.start, "start", "runs both zones on this machine, with a page in place of Slack"),
   verification: entry(files.verification, "verification", "runs the Verification zone alone, for the real Slack"),
   execution: entry(files.execution, "execution", "runs the Execution zone alone"),

@@ -49,7 +49,10 @@ try {
     const strangers = ["jest", "typescript", "esbuild", "aws-cdk-lib", "express", "playwright-core", "fast-check"];
     const found = strangers.filter((name) => installed.includes(name));
     if (found.length > 0) throw new Error(`It brings along ${found.join(", ")}.`);
-    cpSync(join(import.meta.dirname, "project"), project, { recursive: true });
+  });
+  await step("a new project has its files", () => {
+    expectText(run("npx", ["--no-install", "sekisho", "init"]), "npx --no-install sekisho start");
+    cpSync(join(import.meta.dirname, "project/server.ts"), join(project, "server.ts"));
   });
   await step("the command line starts an Execution zone, and a task is answered", async () => {
     const zone = spawn("npx", ["--no-install", "sekisho", "execution", "--agent", "agent.ts", "--port", "0"], {
@@ -95,21 +98,22 @@ try {
     expectText(run("node", ["server.ts"]), "kept");
   });
   await step("an agent file and a CDK app have the right types, and the app is synthesized without a bundler", () => {
-    const versions = ["aws-cdk-lib", "constructs", "typescript", "@types/node"].map(
+    const versions = ["aws-cdk", "aws-cdk-lib", "constructs", "typescript", "@types/node"].map(
       (name) => `${name}@${devDependencies[name]}`,
     );
     install("--save-dev", ...versions);
     run("npx", ["--no-install", "tsc", "-p", "."]);
-    cpSync(join(root, "examples/two-accounts.config.json"), join(project, "sekisho.config.json"));
     const config = JSON.parse(readFileSync(join(project, "sekisho.config.json"), "utf8"));
     const write = (execution: object) =>
       writeFileSync(join(project, "sekisho.config.json"), JSON.stringify({ ...config, execution }));
+    const synthesize = (stage: string) =>
+      run("npx", ["--no-install", "cdk", "synth", "--quiet", "-c", `stage=${stage}`]);
     write({ agent: "echo" });
-    run("node", ["cdk-app.ts"]);
+    synthesize("prod");
     expectText(readFileSync(join(project, "cdk.out/Verification.template.json"), "utf8"), "AWS::Lambda::Function");
-    write({ agent: "./agent.ts" });
+    write(config.execution);
     install("--save-dev", `esbuild@${devDependencies.esbuild}`);
-    run("node", ["cdk-app.ts"]);
+    synthesize("dev");
   });
 } finally {
   rmSync(folder, { recursive: true, force: true });

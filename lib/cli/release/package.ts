@@ -20,7 +20,16 @@ const entries = {
 
 /** Files that are used as they are. */
 const copied = [
-  ...["README.md", "LICENSE", "CHANGELOG.md", "cdk.json", "sekisho.config.schema.json"],
+  ...[
+    "README.md",
+    "docs",
+    "LICENSE",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "cdk.json",
+    "sekisho.config.schema.json",
+  ],
   ...["contracts/generated", "lib/cdk/measured-calls.json", "lib/local/web", "lib/local/page/client"],
   "lib/local/console/page",
 ];

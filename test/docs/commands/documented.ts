@@ -1,10 +1,15 @@
-/** Reads README.md and the pages below docs/: text, fenced blocks, tables, and every command in a block or within a sentence. */
+/** Reads README.md, CONTRIBUTING.md, SECURITY.md and the pages below docs/: text, fenced blocks, tables, and every command in a block or within a sentence. */
 import { globSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { commandLines } from "./shell-line.ts";
 
 export const root = resolve(import.meta.dirname, "../../..");
-export const pages = ["README.md", ...globSync(["docs/**/*.md"], { cwd: root }).sort()];
+export const pages = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "SECURITY.md",
+  ...globSync(["docs/**/*.md"], { cwd: root }).sort(),
+];
 export const textOf = (page: string) => readFileSync(join(root, page), "utf8");
 
 export type Documented = { page: string; command: string };

@@ -1,0 +1,80 @@
+/** `sekisho init`: writes the files of a new project. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { sekisho } from "../../lambdas/shared/command-line.ts";
+import { defineCommand, exitCodes, option, UsageError } from "../../lib/cli/command.ts";
+import { projectFiles } from "../../lib/cli/init/files.ts";
+import { packageName } from "../../lib/package/name.ts";
+
+const ignoreFile = ".gitignore";
+const exampleAccount = "111111111111";
+const cdkPackages = "aws-cdk aws-cdk-lib constructs esbuild typescript @types/node";
+
+export const init = defineCommand({
+  name: "init",
+  args: "[FOLDER]",
+  about: `
+Writes the files of a new project into FOLDER, or into this folder: the configuration, an agent, a CDK app, an example of .env,
+and a workflow that deploys from GitHub without a stored key. If one of these files is there already, nothing is written; a
+.gitignore or package.json gets what it lacks.`,
+  options: {
+    account: option("ID", `the AWS account of the stages dev and prod (${exampleAccount}, to be replaced)`),
+    region: option("REGION", "the AWS region of the stages (eu-central-1)"),
+  },
+  exits: "Exit code: 0 the files are written; 1 they cannot be written; 2 bad usage, or a file is there already.",
+  async run({ directory, print, positionals, values: { account = exampleAccount, region = "eu-central-1" } }) {
+    const [folderName = ".", ...more] = positionals;
+    if (more.length > 0) throw new UsageError("Give one FOLDER.");
+    if (!/^\d{12}$/.test(account)) throw new UsageError(`--account: "${account}" is not 12 digits.`);
+    if (!/^[a-z]{2}(-[a-z]+)+-\d$/.test(region)) throw new UsageError(`--region: "${region}" is not an AWS region.`);
+    const folder = resolve(directory, folderName);
+    const { [ignoreFile]: ignored = "", ...fresh } = projectFiles({ account, region });
+    const files = Object.entries(fresh);
+    const present = files.map(([path]) => path).filter((path) => existsSync(join(folder, path)));
+    if (present.length > 0) {
+      throw new UsageError(
+        `Nothing is written, because ${present.join(", ")} would be replaced. Choose another FOLDER.`,
+      );
+    }
+    for (const [path, text] of files) {
+      const file = join(folder, path);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text, { flag: "wx" });
+      print(`  ${path}`);
+    }
+    if (ignoreFiles(folder, ignored)) print(`  ${ignoreFile}`);
+    if (declareModules(folder)) print('  package.json ("type": "module")');
+    const isInstalled = existsSync(join(folder, "node_modules", packageName));
+    const before = [
+      ...(folder === directory ? [] : [`cd ${folderName}`]),
+      ...(isInstalled ? [] : [`npm install ${packageName}`]),
+    ];
+    print(`
+Next:
+  1. Try the agent on this machine:   ${[...before, `${sekisho} start`].join(" && ")}
+  2. Make the Slack app:              ${sekisho} manifest --socket
+  3. Deploy to AWS:                   npm install --save-dev ${cdkPackages} && npx cdk deploy --all -c stage=dev
+
+Before step 3, write your AWS account into the stages of sekisho.config.json, and run ${sekisho} config check.`);
+    return exitCodes.success;
+  },
+});
+
+/** Adds the lines that `.gitignore` lacks. Returns whether the file was changed. */
+function ignoreFiles(folder: string, lines: string): boolean {
+  const file = join(folder, ignoreFile);
+  const present = existsSync(file) ? readFileSync(file, "utf8") : "";
+  const missing = lines.split("\n").filter((line) => line !== "" && !present.split(/\r?\n/).includes(line));
+  const start = present === "" || present.endsWith("\n") ? present : `${present}\n`;
+  if (missing.length > 0) writeFileSync(file, `${start}${missing.join("\n")}\n`);
+  return missing.length > 0;
+}
+
+/** Makes Node read the files as ES modules without a warning. Returns whether package.json was changed. */
+function declareModules(folder: string): boolean {
+  const file = join(folder, "package.json");
+  const manifest = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : { private: true };
+  if (manifest.type !== undefined) return false;
+  writeFileSync(file, `${JSON.stringify({ ...manifest, type: "module" }, null, 2)}\n`);
+  return true;
+}

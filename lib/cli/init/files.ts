@@ -1,0 +1,135 @@
+/** The files of a new project, as `sekisho init` writes them. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { projectDirectory } from "../../cdk/bundle/entry.ts";
+import { packageName } from "../../package/name.ts";
+
+/** The accounts and the region of the stages `dev` and `prod`, both zones in one account. */
+export type InitSettings = { account: string; region: string };
+
+/** Returns the text of each file by its path in the new project. */
+export function projectFiles(settings: InitSettings): Record<string, string> {
+  return {
+    "sekisho.config.json": formatJson(createConfig(settings)),
+    "agent.ts": agentFile,
+    "app.ts": appFile,
+    "cdk.json": formatJson({ app: "node app.ts", output: "cdk.out", context: readCdkContext() }),
+    "tsconfig.json": formatJson(typescriptSettings),
+    ".env.example": environmentFile,
+    ".gitignore": ["node_modules/", ".env", ".sekisho/", "cdk.out/", ""].join("\n"),
+    ".github/workflows/deploy.yml": createWorkflow(settings),
+  };
+}
+
+function formatJson(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+function createConfig({ account, region }: InitSettings): object {
+  const verification = { account, region };
+  return {
+    $schema: `./node_modules/${packageName}/sekisho.config.schema.json`,
+    allowlist: [],
+    destinations: { home: { transport: "https" } },
+    routes: [{ destination: "home" }],
+    execution: { agent: "./agent.ts" },
+    stages: {
+      dev: { verification, execution: { kind: "lambda" } },
+      prod: { verification, execution: { kind: "lambda" }, production: true },
+    },
+  };
+}
+
+/** CDK's feature flags, with which the templates are tested. */
+function readCdkContext(): object {
+  return JSON.parse(readFileSync(join(projectDirectory, "cdk.json"), "utf8")).context;
+}
+
+const agentFile = `import { defineAgent } from "${packageName}/agent";
+
+export const agent = defineAgent(async function* (task, { signal }) {
+  signal.throwIfAborted(); // The task was canceled, or ran out of time.
+  yield { type: "progress", text: "Reading", percent: 10 };
+  yield { type: "answer", text: \`You wrote: \${task.text}\` };
+});
+`;
+
+const appFile = `import { addStage, loadStage } from "${packageName}/cdk";
+import { App } from "aws-cdk-lib";
+
+const app = new App();
+addStage(app, loadStage({ stage: app.node.tryGetContext("stage") }));
+`;
+
+const typescriptSettings = {
+  compilerOptions: {
+    target: "es2024",
+    module: "nodenext",
+    strict: true,
+    noEmit: true,
+    allowImportingTsExtensions: true,
+    erasableSyntaxOnly: true,
+    types: ["node"],
+  },
+  include: ["*.ts"],
+};
+
+const environmentFile = `# Copy this file to .env, which the commands on this machine read. Nothing that is deployed reads it, and git ignores it.
+# For the real Slack over Socket Mode. Both tokens are on the page of your app: https://api.slack.com/apps
+SLACK_APP_TOKEN=
+SLACK_BOT_TOKEN=
+`;
+
+/** The actions are pinned by commit, because a tag can be moved. */
+const actions = {
+  checkout: "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2",
+  node: "actions/setup-node@53b83947a5a98c8d113130e565377fae1a50d02f # v6.3.0",
+  credentials: "aws-actions/configure-aws-credentials@e6de054238d6b7531b4efff3b6587d9aade6a06c # v6.2.3",
+};
+
+function createWorkflow({ account, region }: InitSettings): string {
+  const setUp = `      - uses: ${actions.checkout}
+        with: { persist-credentials: false }
+      - uses: ${actions.node}
+        with: { node-version: "24" }
+      - run: npm ci`;
+  const deploy = (stage: string) => `    concurrency: deploy-${stage}
+    permissions: { contents: read, id-token: write }
+    runs-on: ubuntu-latest
+    steps:
+${setUp}
+      - uses: ${actions.credentials}
+        with:
+          role-to-assume: arn:aws:iam::${account}:role/deploy-sekisho-${stage}
+          aws-region: ${region}
+      - run: npx cdk deploy --all --require-approval never -c stage=${stage}`;
+  return `# Checks each pull request. Deploys main to dev, and to prod after an approval.
+# Before the first run, make the role of each stage, which trusts this repository (GitHub's OIDC provider, no stored key). In
+# the settings of the repository, make the environments dev and prod, and give prod its required reviewers.
+name: deploy
+on:
+  pull_request:
+  push:
+    branches: [main]
+permissions:
+  contents: read
+jobs:
+  check:
+    runs-on: ubuntu-latest
+    steps:
+${setUp}
+      - run: npx tsc
+      - run: npx --no-install sekisho config check
+      - run: npx cdk synth --quiet -c stage=dev
+      - run: npx cdk synth --quiet -c stage=prod
+  dev:
+    needs: check
+    if: github.ref == 'refs/heads/main' && github.event_name == 'push'
+    environment: dev
+${deploy("dev")}
+  prod:
+    needs: dev
+    environment: prod
+${deploy("prod")}
+`;
+}

@@ -1,0 +1,73 @@
+/** `sekisho init` writes a project that works, and never replaces a file. */
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { beforeEach, describe, expect, it } from "@jest/globals";
+import { packageName } from "../../lib/package/name.ts";
+import { commandsInFolder } from "./commands-in-folder.ts";
+
+const { folder, run } = commandsInFolder();
+const project = join(folder, "project");
+const read = (path: string) => readFileSync(join(project, path), "utf8");
+
+beforeEach(() => {
+  rmSync(project, { recursive: true, force: true });
+  const packages = join(project, "node_modules", packageName);
+  mkdirSync(resolve(packages, ".."), { recursive: true });
+  symlinkSync(resolve(import.meta.dirname, "../.."), packages);
+});
+
+describe("sekisho init", () => {
+  it("writes a project whose agent answers, and names the next commands", async () => {
+    const ended = await run(["init"], {}, project);
+    expect(ended).toMatchObject({ code: 0, stderr: "" });
+    expect(ended.stdout).toMatch(
+      /1\. .* npx --no-install sekisho start\n.*2\. .*manifest --socket\n.*3\. .*npx cdk deploy/,
+    );
+    expect(readdirSync(project)).toEqual(
+      expect.arrayContaining(["app.ts", "cdk.json", "tsconfig.json", ".env.example"]),
+    );
+    expect(await run(["config", "check"], {}, project)).toMatchObject({ code: 0 });
+    const env = { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "0" };
+    const answered = await run(["start", "--once", "hello"], env, project);
+    expect(answered).toMatchObject({ code: 0, stdout: expect.stringContaining("You wrote: hello"), stderr: "" });
+  });
+
+  it("writes into another folder, with the account and the region that are given", async () => {
+    const ended = await run(["init", "project/bot", "--account", "222222222222", "--region", "ap-northeast-1"]);
+    expect(ended.stdout).toContain(`cd project/bot && npm install ${packageName} && npx --no-install sekisho start`);
+    const { stages } = JSON.parse(read("bot/sekisho.config.json"));
+    for (const stage of ["dev", "prod"]) {
+      expect(stages[stage].verification).toEqual({ account: "222222222222", region: "ap-northeast-1" });
+    }
+    expect(read("bot/.github/workflows/deploy.yml")).toContain("arn:aws:iam::222222222222:role/deploy-sekisho-prod");
+  });
+
+  it("adds to .gitignore and package.json only what they lack", async () => {
+    writeFileSync(join(project, ".gitignore"), "dist/\nnode_modules/");
+    writeFileSync(join(project, "package.json"), '{ "name": "bot", "dependencies": { "a": "1.0.0" } }');
+    await run(["init"], {}, project);
+    expect(read(".gitignore")).toBe("dist/\nnode_modules/\n.env\n.sekisho/\ncdk.out/\n");
+    expect(JSON.parse(read("package.json"))).toEqual({ name: "bot", dependencies: { a: "1.0.0" }, type: "module" });
+  });
+
+  it("writes nothing where a file is there already", async () => {
+    writeFileSync(join(project, "agent.ts"), "// mine");
+    const ended = await run(["init"], {}, project);
+    expect(ended).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringContaining("because agent.ts would be replaced"),
+    });
+    expect(readdirSync(project).sort()).toEqual(["agent.ts", "node_modules"]);
+    expect(read("agent.ts")).toBe("// mine");
+  });
+
+  it.each([
+    [["a", "b"], "Give one FOLDER"],
+    [["--account", "1234"], "is not 12 digits"],
+    [["--region", "Frankfurt"], "is not an AWS region"],
+  ])("refuses %j", async (args, text) => {
+    expect(await run(["init", ...args], {}, project)).toMatchObject({ code: 2, stderr: expect.stringContaining(text) });
+    expect(readdirSync(project)).toEqual(["node_modules"]);
+  });
+});
