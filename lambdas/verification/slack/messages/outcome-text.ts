@@ -236,7 +236,7 @@ const fixed: Record<Fixed, Record<Locale, Notice>> = {
       todo: "To ask for something new, start another thread.",
     },
     ja: {
-      happened: "現在、上の質問について、ほかの方の回答を待っています。",
+      happened: "上の質問について、ほかの方の回答を待っています。",
       todo: "別の依頼は、新しいスレッドでお送りください。",
     },
   },

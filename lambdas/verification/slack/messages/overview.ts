@@ -69,7 +69,7 @@ const routeSentences: Record<Locale, (route: { word: string; channel: string; ag
     return channel === "" ? `Everything else goes to ${agent}.` : `In ${channel} you ask ${agent}.`;
   },
   ja: ({ word, channel, agent }) => {
-    if (word !== "") return `${channel && `${channel} では `}${word} で始まるメッセージに ${agent} が対応します。`;
+    if (word !== "") return `${channel && `${channel} では `}${word} で始まるメッセージには ${agent} が対応します。`;
     return channel === "" ? `それ以外には ${agent} が対応します。` : `${channel} では ${agent} が対応します。`;
   },
 };
