@@ -58,6 +58,10 @@ const situations: Record<ClientReason, Situation> = {
   ambiguous: "may_have_run",
 };
 
+/** Said in several situations. Plain constants, so that bundles that do not use the texts leave them out. */
+const checkFirst = "どこまで進んだかを確認してから、もう一度お試しください。";
+const giveReference = "下のお問い合わせ番号を管理者にお伝えください。";
+
 const failureTexts: Record<Situation, Record<Locale, Notice>> = {
   agent_failed: {
     en: { happened: "The agent couldn't finish this.", todo: "Try again, or say it in other words." },
@@ -78,7 +82,7 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
     en: { happened: "This was interrupted before it was done.", todo: "Check what was done before you ask again." },
     ja: {
       happened: "処理が途中で中断されました。",
-      todo: "どこまで進んだかを確認してから、もう一度お試しください。",
+      todo: checkFirst,
     },
   },
   may_have_run: {
@@ -98,7 +102,7 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
     },
     ja: {
       happened: "キャンセルを受け付けましたが、まだ処理が続いている可能性があります。",
-      todo: "どこまで進んだかを確認してから、もう一度お試しください。",
+      todo: checkFirst,
     },
   },
   mismatch: {
@@ -108,7 +112,7 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
     },
     ja: {
       happened: "エージェントと正しく通信できませんでした。",
-      todo: "下のお問い合わせ番号を管理者にお伝えください。",
+      todo: giveReference,
     },
   },
   not_let_in: {
@@ -118,7 +122,7 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
     },
     ja: {
       happened: "エージェントへの接続を認証できませんでした。",
-      todo: "下のお問い合わせ番号を管理者にお伝えください。",
+      todo: giveReference,
     },
   },
   no_agent: {
@@ -151,7 +155,7 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
     en: { happened: "The agent has lost track of this.", todo: "Check what was done before you ask again." },
     ja: {
       happened: "エージェント側にこの依頼の記録が見つかりませんでした。",
-      todo: "どこまで進んだかを確認してから、もう一度お試しください。",
+      todo: checkFirst,
     },
   },
   too_large: {
@@ -168,7 +172,7 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
     },
     ja: {
       happened: "時間切れになりました。まだ処理が続いている可能性があります。",
-      todo: "どこまで進んだかを確認してから、もう一度お試しください。",
+      todo: checkFirst,
     },
   },
   too_long_for_session: {
