@@ -290,7 +290,7 @@ function createList(number: number): string {
   return [
     `- Day ${number}: 42 travellers`,
     "  - 3 of them without a paper",
-    "- 夜: 誰も通らず",
+    "- 夜は通行なし",
     "- The gate was mended",
   ].join("\n");
 }

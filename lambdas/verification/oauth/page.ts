@@ -77,14 +77,14 @@ export const installText: Record<InstallSituation, Record<Locale, Notice>> = {
     en: { happened: "The app is installed.", todo: "Go back to Slack, invite the app to a channel, and mention it." },
     ja: {
       happened: "アプリをインストールしました。",
-      todo: "Slackに戻り、アプリをチャンネルに招待して、メンションしてください。",
+      todo: "Slackに戻り、アプリをチャンネルに追加して、メンションしてみてください。",
     },
   },
   denied: {
     en: { happened: "The installation was canceled.", todo: "Nothing was installed. You can start again at any time." },
     ja: {
-      happened: "インストールはキャンセルされました。",
-      todo: "何もインストールされていません。いつでもやり直せます。",
+      happened: "インストールをキャンセルしました。",
+      todo: "アプリはインストールされていません。いつでもやり直せます。",
     },
   },
   bad_state: {
@@ -93,8 +93,8 @@ export const installText: Record<InstallSituation, Record<Locale, Notice>> = {
       todo: "Start again, and finish within ten minutes in this browser, with cookies allowed.",
     },
     ja: {
-      happened: "このインストール用リンクは無効になっています。",
-      todo: "Cookieを許可したこのブラウザーで最初からやり直し、10分以内に完了してください。",
+      happened: "このインストール用リンクは無効です。",
+      todo: "このブラウザーでCookieを許可し、最初からやり直してください。10分以内に完了する必要があります。",
     },
   },
   bad_code: {
@@ -103,7 +103,7 @@ export const installText: Record<InstallSituation, Record<Locale, Notice>> = {
       todo: "Nothing was installed. Start again.",
     },
     ja: {
-      happened: "Slackでの許可が期限切れか、すでに使用済みです。",
+      happened: "Slackでの許可の有効期限が切れているか、すでに使用済みです。",
       todo: "インストールは完了していません。もう一度お試しください。",
     },
   },
@@ -114,7 +114,7 @@ export const installText: Record<InstallSituation, Record<Locale, Notice>> = {
     },
     ja: {
       happened: "このアプリは、お使いのワークスペースでは利用できません。",
-      todo: "インストールは完了していません。アプリの運用担当者に、ワークスペースの追加を依頼してください。Slackに表示されるアプリは削除してかまいません。",
+      todo: "インストールは完了していません。アプリの運用担当者に、ワークスペースの追加を依頼してください。Slackに表示されているアプリは削除してかまいません。",
     },
   },
   too_many: {
@@ -139,11 +139,11 @@ export const installText: Record<InstallSituation, Record<Locale, Notice>> = {
   },
   unavailable: {
     en: { happened: "The app can't be installed right now.", todo: "Try again in a few minutes." },
-    ja: { happened: "現在インストールできません。", todo: "数分後にもう一度お試しください。" },
+    ja: { happened: "現在、アプリをインストールできません。", todo: "数分後にもう一度お試しください。" },
   },
   not_found: {
     en: { happened: "There's nothing on this page.", todo: "You can install the app from here." },
-    ja: { happened: "このページには何もありません。", todo: "アプリのインストールはこちらから始められます。" },
+    ja: { happened: "ページが見つかりません。", todo: "アプリは下のリンクからインストールできます。" },
   },
 };
 

@@ -140,7 +140,8 @@ export function shorten({ text, maxLength }: { text: string; maxLength: number }
  */
 export function slackDate({ atMs, locale }: { atMs: number; locale: Locale }): string {
   const between = locale === "ja" ? " " : " at ";
-  const fallback = `${new Date(atMs).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  const written = `${new Date(atMs).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  const fallback = locale === "ja" ? written.replaceAll("-", "/") : written;
   return `<!date^${Math.floor(atMs / 1000)}^{date_short_pretty}${between}{time}|${fallback}>`;
 }
 

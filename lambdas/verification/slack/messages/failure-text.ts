@@ -58,27 +58,31 @@ const situations: Record<ClientReason, Situation> = {
   ambiguous: "may_have_run",
 };
 
+/** Said in several situations. Plain constants, so that bundles that do not use the texts leave them out. */
+const checkFirst = "どこまで進んだかを確認してから、もう一度お試しください。";
+const giveReference = "下のお問い合わせ番号を管理者にお伝えください。";
+
 const failureTexts: Record<Situation, Record<Locale, Notice>> = {
   agent_failed: {
     en: { happened: "The agent couldn't finish this.", todo: "Try again, or say it in other words." },
     ja: {
-      happened: "エージェントは作業を完了できませんでした。",
-      todo: "もう一度お試しいただくか、別の言い方でお送りください。",
+      happened: "エージェントが作業を完了できませんでした。",
+      todo: "もう一度試すか、依頼の書き方を変えてみてください。",
     },
   },
   busy: {
     en: { happened: "The agent is busy right now.", todo: "Try again in a few minutes." },
-    ja: { happened: "エージェントが混み合っています。", todo: "数分後にもう一度お試しください。" },
+    ja: { happened: "現在、エージェントへの依頼が混み合っています。", todo: "数分後にもう一度お試しください。" },
   },
   canceled: {
     en: { happened: "This was canceled.", todo: "Ask again if you still need it." },
-    ja: { happened: "キャンセルされました。", todo: "まだ必要な場合は、もう一度お試しください。" },
+    ja: { happened: "この依頼はキャンセルされました。", todo: "まだ必要な場合は、もう一度ご依頼ください。" },
   },
   lost: {
     en: { happened: "This was interrupted before it was done.", todo: "Check what was done before you ask again." },
     ja: {
-      happened: "完了前に中断されました。",
-      todo: "どこまで実行されたかを確認してから、もう一度お試しください。",
+      happened: "処理が途中で中断されました。",
+      todo: checkFirst,
     },
   },
   may_have_run: {
@@ -87,7 +91,7 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
       todo: "Check before you ask again.",
     },
     ja: {
-      happened: "エージェントとの接続が切れたため、実行されたかどうか分かりません。",
+      happened: "エージェントとの接続が切れたため、処理が完了したかどうか確認できません。",
       todo: "結果を確認してから、もう一度お試しください。",
     },
   },
@@ -97,8 +101,8 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
       todo: "Check what was done before you ask again.",
     },
     ja: {
-      happened: "キャンセルを試みましたが、まだ実行中の可能性があります。",
-      todo: "どこまで実行されたかを確認してから、もう一度お試しください。",
+      happened: "キャンセルを受け付けましたが、まだ処理が続いている可能性があります。",
+      todo: checkFirst,
     },
   },
   mismatch: {
@@ -108,7 +112,7 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
     },
     ja: {
       happened: "エージェントと正しく通信できませんでした。",
-      todo: "下のお問い合わせ番号を管理者にお伝えください。",
+      todo: giveReference,
     },
   },
   not_let_in: {
@@ -118,7 +122,7 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
     },
     ja: {
       happened: "エージェントへの接続を認証できませんでした。",
-      todo: "下のお問い合わせ番号を管理者にお伝えください。",
+      todo: giveReference,
     },
   },
   no_agent: {
@@ -132,13 +136,16 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
   no_plan: {
     en: { happened: "The agent didn't take this on.", todo: "Describe what you need in more detail." },
     ja: {
-      happened: "エージェントはこの依頼を引き受けませんでした。",
-      todo: "必要なことをもう少し詳しくお書きください。",
+      happened: "エージェントがこの依頼に対応できませんでした。",
+      todo: "してほしいことを、もう少し詳しくお書きください。",
     },
   },
   no_text: {
     en: { happened: "I found nothing to work on in your message.", todo: "Tell me what you need in a few words." },
-    ja: { happened: "メッセージに依頼の内容が見つかりませんでした。", todo: "してほしいことを文章でお送りください。" },
+    ja: {
+      happened: "メッセージから依頼の内容を読み取れませんでした。",
+      todo: "してほしいことを文章でお送りください。",
+    },
   },
   not_permitted: {
     en: { happened: "The agent isn't allowed to do that.", todo: "Ask your admin for permission." },
@@ -147,8 +154,8 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
   task_gone: {
     en: { happened: "The agent has lost track of this.", todo: "Check what was done before you ask again." },
     ja: {
-      happened: "エージェント側にこの依頼の記録が残っていません。",
-      todo: "どこまで実行されたかを確認してから、もう一度お試しください。",
+      happened: "エージェント側にこの依頼の記録が見つかりませんでした。",
+      todo: checkFirst,
     },
   },
   too_large: {
@@ -156,7 +163,7 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
       happened: "Your message, or the answer to it, is too large.",
       todo: "Shorten it, or ask for less at once.",
     },
-    ja: { happened: "メッセージまたは回答が大きすぎます。", todo: "短くするか、分けてお送りください。" },
+    ja: { happened: "メッセージまたは回答のサイズが大きすぎます。", todo: "内容を短くするか、分けてご依頼ください。" },
   },
   too_long: {
     en: {
@@ -164,8 +171,8 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
       todo: "Check what was done before you ask again.",
     },
     ja: {
-      happened: "時間切れになりました。まだ実行中の可能性があります。",
-      todo: "どこまで実行されたかを確認してから、もう一度お試しください。",
+      happened: "時間切れになりました。まだ処理が続いている可能性があります。",
+      todo: checkFirst,
     },
   },
   too_long_for_session: {
@@ -174,8 +181,8 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
       todo: "Ask your admin to lower the time limit.",
     },
     ja: {
-      happened: "エージェントの稼働時間内に終わらない可能性があるため、開始しませんでした。",
-      todo: "管理者に制限時間の短縮を依頼してください。",
+      happened: "エージェントが動作できる時間内に終わらない可能性があるため、開始しませんでした。",
+      todo: "管理者に制限時間の見直しを依頼してください。",
     },
   },
   unreachable: {
@@ -184,8 +191,8 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
       todo: "Try again in a few minutes. If it keeps happening, tell your admin.",
     },
     ja: {
-      happened: "現在エージェントに接続できません。",
-      todo: "数分後にもう一度お試しください。続く場合は管理者にお知らせください。",
+      happened: "現在、エージェントに接続できません。",
+      todo: "数分後にもう一度お試しください。解決しない場合は、管理者にお知らせください。",
     },
   },
   wrong: {
@@ -195,7 +202,7 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
     },
     ja: {
       happened: "問題が発生しました。",
-      todo: "もう一度お試しください。続く場合は、下のお問い合わせ番号を管理者にお伝えください。",
+      todo: "もう一度お試しください。解決しない場合は、下のお問い合わせ番号を管理者にお伝えください。",
     },
   },
 };

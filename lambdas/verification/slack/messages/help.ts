@@ -24,7 +24,7 @@ export function helpText({ overview, locale }: { overview: Overview; locale: Loc
     quota: quotaText(overview, locale),
   };
   return Object.entries(lines)
-    .map(([line, text]) => `*${labels[line as keyof typeof labels][locale]}*${space}${text}`)
+    .map(([line, text]) => `*${labels[line as keyof typeof labels][locale]}* ${text}`)
     .join("\n");
 }
 
@@ -32,13 +32,13 @@ const labels = {
   about: { en: "What I do:", ja: "できること：" },
   asking: { en: "How to ask:", ja: "使い方：" },
   people: { en: "Who may ask:", ja: "利用できる人：" },
-  tasks: { en: "Your tasks:", ja: "実行中：" },
-  quota: { en: "Your limit:", ja: "上限：" },
+  tasks: { en: "Your tasks:", ja: "進行中：" },
+  quota: { en: "Your limit:", ja: "利用上限：" },
 } as const satisfies Record<string, Record<Locale, string>>;
 
 const examples: Record<Locale, (prompt: string) => string> = {
   en: (prompt) => `For example: _${prompt}_`,
-  ja: (prompt) => `たとえば：_${prompt}_`,
+  ja: (prompt) => `例：「${prompt}」`,
 };
 
 const tasksText: Record<Locale, (count: number, hasMore: boolean) => string> = {
@@ -48,8 +48,8 @@ const tasksText: Record<Locale, (count: number, hasMore: boolean) => string> = {
       : `${hasMore ? "More than " : ""}${count} under way. My Home tab lists them, and you can cancel them there.`,
   ja: (count, hasMore) =>
     count === 0
-      ? "実行中のご依頼はありません。"
-      : `${count}件${hasMore ? "以上" : ""}あります。ホームタブで確認とキャンセルができます。`,
+      ? "進行中の依頼はありません。"
+      : `${count}件${hasMore ? "以上" : ""}あります。ホームタブで確認・キャンセルできます。`,
 };
 
 const everyone: Record<Locale, string> = { en: "everyone in this workspace", ja: "このワークスペースの全員" };
@@ -63,7 +63,7 @@ const chosen: Record<Locale, string> = {
 };
 const listed: Record<Locale, (who: string) => string> = {
   en: (who) => `${who.charAt(0).toUpperCase()}${who.slice(1)}. My Home tab has the list.`,
-  ja: (who) => `${who}。一覧はホームタブにあります。`,
+  ja: (who) => `${who}。一覧はホームタブで確認できます。`,
 };
 
 function peopleText({ rules }: Overview, locale: Locale): string {
@@ -75,7 +75,9 @@ function peopleText({ rules }: Overview, locale: Locale): string {
   const parts = isEveryone
     ? [everyone[locale]]
     : [
-        ...(channels.length === 0 ? [] : [everyoneIn[locale](channels.slice(0, maxChannels).join(", "))]),
+        ...(channels.length === 0
+          ? []
+          : [everyoneIn[locale](channels.slice(0, maxChannels).join(locale === "ja" ? "、" : ", "))]),
         ...(isNamed || channels.length > maxChannels ? [chosen[locale]] : []),
       ];
   if (parts.length === 0) return listed[locale](chosen[locale]);

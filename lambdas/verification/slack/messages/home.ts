@@ -51,13 +51,13 @@ export function homeBlocks({
 const titles: Record<"about" | "people" | "tasks" | "quota", Record<Locale, string>> = {
   about: { en: "What I can do", ja: "できること" },
   people: { en: "Who may ask", ja: "利用できる人" },
-  tasks: { en: "Your tasks under way", ja: "実行中のご依頼" },
-  quota: { en: "Your limit", ja: "ご利用の上限" },
+  tasks: { en: "Your tasks under way", ja: "進行中の依頼" },
+  quota: { en: "Your limit", ja: "利用上限" },
 };
 
 const shownAt: Record<Locale, (date: string) => string> = {
   en: (date) => `As of ${date}. Open this tab again to refresh it.`,
-  ja: (date) => `${date} 現在。このタブを開き直すと更新されます。`,
+  ja: (date) => `${date} 時点の内容です。このタブを開き直すと更新されます。`,
 };
 
 function header(text: string): SlackBlock {
@@ -78,13 +78,13 @@ function bounded(lines: readonly string[], locale: Locale): string[] {
   return [...lines.slice(0, maxLines), more[locale](lines.length - maxLines)];
 }
 
-const tryThese: Record<Locale, string> = { en: "*Try one of these:*", ja: "*たとえば：*" };
+const tryThese: Record<Locale, string> = { en: "*Try one of these:*", ja: "*依頼の例：*" };
 const maxPromptLength = 200;
 
 function promptsText({ prompts }: Overview, locale: Locale): string {
   const lines = prompts.map(({ title, message }) => {
     const [short, asked] = [title, message].map((text) => escapeMrkdwn(shorten({ text, maxLength: maxPromptLength })));
-    return bullet(`${short}: _${asked}_`);
+    return bullet(locale === "ja" ? `${short}：「${asked}」` : `${short}: _${asked}_`);
   });
   return [tryThese[locale], ...lines].join("\n");
 }
@@ -96,9 +96,12 @@ const rulePhrases: Record<Locale, (rule: { who: string; where: string; external:
     return `${people}${places}${external === undefined ? "" : ", also where other organizations are in the channel"}`;
   },
   ja: ({ who, where, external }) => {
-    const places = where === "" ? (who === "" ? "このワークスペースの" : "") : `${where} の`;
-    const people = who === "" ? "全員" : `${where === "" ? "" : "中の "}${who}`;
-    return `${places}${people}${external === undefined ? "" : "（ほかの組織の方がいるチャンネルを含む）"}`;
+    const people = who === "" ? (where === "" ? "このワークスペースの全員" : `${where} の全員`) : who;
+    const limits = [
+      ...(who === "" || where === "" ? [] : [`${where} のみ`]),
+      ...(external === undefined ? [] : ["社外のメンバーがいるチャンネルも可"]),
+    ];
+    return limits.length === 0 ? people : `${people}（${limits.join("、")}）`;
   },
 };
 
@@ -113,10 +116,10 @@ function rulePhrase({ user, group, channel, external }: AllowlistRule, locale: L
   return rulePhrases[locale]({ who: persons.join(" & "), where, external });
 }
 
-const nothing: Record<Locale, string> = { en: "Nothing is under way.", ja: "実行中のご依頼はありません。" };
+const nothing: Record<Locale, string> = { en: "Nothing is under way.", ja: "進行中の依頼はありません。" };
 const moreTasks: Record<Locale, string> = {
   en: "There are more. These are the newest ones.",
-  ja: "ほかにもあります。新しいものから表示しています。",
+  ja: "ほかにもあります。新しいものだけを表示しています。",
 };
 
 function taskBlocks({ tasks, hasMoreTasks }: Overview, locale: Locale): SlackBlock[] {

@@ -161,7 +161,7 @@ function problemText(problem: FieldProblem["problem"], locale: Locale): string {
     case "not_a_choice":
       return { en: "Please choose from the list.", ja: "一覧から選択してください。" }[locale];
     case "not_text":
-      return { en: "Please enter a text.", ja: "文字で入力してください。" }[locale];
+      return { en: "Please enter a text.", ja: "テキストを入力してください。" }[locale];
     case "not_a_number":
       return { en: "Please enter a number.", ja: "数値を入力してください。" }[locale];
     case "not_a_date":

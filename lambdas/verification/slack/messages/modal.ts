@@ -165,39 +165,42 @@ function toFieldValue(field: QuestionField, value: FieldValue): FieldValue {
 }
 
 /** The values of an answered question for people, as pairs of a label and a text, in the order of the fields. */
-export function listFieldAnswers(question: AgentQuestion): { label: string; text: string }[] {
+export function listFieldAnswers(question: AgentQuestion, locale: Locale): { label: string; text: string }[] {
   const { fields = [], answer } = question;
   return fields.flatMap((field, index) => {
     const value = answer?.fields?.[field.id];
-    return value === undefined || value === null ? [] : [{ label: labelOf(field, index), text: toShown(field, value) }];
+    return value === undefined || value === null
+      ? []
+      : [{ label: labelOf(field, index), text: toShown({ field, value, locale }) }];
   });
 }
 
-function toShown(field: QuestionField, value: NonNullable<FieldValue>): string {
+function toShown(request: { field: QuestionField; value: NonNullable<FieldValue>; locale: Locale }): string {
+  const { field, value, locale } = request;
   if (field.type !== "choice" && field.type !== "choices") return String(value);
   const chosen: unknown[] = Array.isArray(value) ? value : [value];
   const shown = field.options.map((option, index) => ({ id: option.id, label: labelOf(option, index) }));
-  return shown.flatMap(({ id, label }) => (chosen.includes(id) ? [label] : [])).join(", ");
+  return shown.flatMap(({ id, label }) => (chosen.includes(id) ? [label] : [])).join(locale === "ja" ? "、" : ", ");
 }
 
 const questionTitle: LocalizedText = { en: "Your answer", ja: "回答" };
 const submitText: LocalizedText = { en: "Send", ja: "送信" };
 const closeText: LocalizedText = { en: "Close", ja: "閉じる" };
 
-const askAboutTitle: LocalizedText = { en: "Ask about this", ja: "このメッセージについて質問" };
-const instructionLabel: LocalizedText = { en: "What should I do with it?", ja: "何をしますか？" };
+const askAboutTitle: LocalizedText = { en: "Ask about this", ja: "このメッセージについて依頼" };
+const instructionLabel: LocalizedText = { en: "What should I do with it?", ja: "してほしいこと" };
 const instructionHint: LocalizedText = {
   en: "Leave this empty to pass the message on as it is. I answer in its thread.",
-  ja: "空欄のままにすると、メッセージをそのまま渡します。回答はスレッドに投稿します。",
+  ja: "空欄の場合は、メッセージだけをエージェントに送ります。回答は元のメッセージのスレッドに投稿します。",
 };
 
 const shortcutRefusalText: Record<ShortcutRefusal, LocalizedText> = {
   not_in_channel: {
     en: "I'm not in this conversation, so I can't read the message or answer here. Add me to the channel, then try again.",
-    ja: "この会話に参加していないため、メッセージを読むことも回答することもできません。チャンネルに追加してから、もう一度お試しください。",
+    ja: "アプリがこの会話に参加していないため、メッセージを読んだり回答したりできません。アプリをチャンネルに追加してから、もう一度お試しください。",
   },
   not_set_up: {
     en: "This isn't set up completely yet. Please ask the person who installed me.",
-    ja: "まだ設定が完了していません。アプリをインストールした担当者にお問い合わせください。",
+    ja: "まだ設定が完了していません。アプリをインストールした方にお問い合わせください。",
   },
 };

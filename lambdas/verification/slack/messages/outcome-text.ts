@@ -13,7 +13,7 @@ const reference: Record<Locale, (shortId: string) => string> = {
 
 const retried: Record<Locale, (shortId: string) => string> = {
   en: (shortId) => `_This is a retry of ${shortId}._`,
-  ja: (shortId) => `_${shortId} の再実行です。_`,
+  ja: (shortId) => `_お問い合わせ番号 ${shortId} の再実行です。_`,
 };
 
 const canceling: Record<Locale, (count: number) => string> = {
@@ -23,7 +23,7 @@ const canceling: Record<Locale, (count: number) => string> = {
       : `I'm canceling ${count === 1 ? "the task" : `${count} tasks`} in this thread.`,
   ja: (count) =>
     count === 0
-      ? "このスレッドには、あなたがキャンセルできるものがありません。"
+      ? "このスレッドには、キャンセルできる依頼がありません。"
       : `このスレッドの依頼${count}件をキャンセルしています。`,
 };
 
@@ -35,7 +35,7 @@ export const emptyAnswerText: Record<Locale, (files: number) => string> = {
       : `The agent's answer is in the ${files === 1 ? "attached file" : `${files} attached files`}.`,
   ja: (files) =>
     files === 0
-      ? "エージェントの回答は空でした。別の言い方でもう一度お試しください。"
+      ? "エージェントの回答が空でした。依頼の書き方を変えて、もう一度お試しください。"
       : `回答は添付ファイル（${files}件）をご覧ください。`,
 };
 
@@ -47,7 +47,7 @@ const answerStart: Record<Locale, (name: string) => string> = {
 /** Shown below an answer that is cut. */
 export const cutAnswerText: Record<Locale, string> = {
   en: "_The answer is too long to show in full._",
-  ja: "_回答が長すぎるため、続きは表示できません。_",
+  ja: "_回答が長すぎるため、途中までしか表示できません。_",
 };
 
 const notAttached: Record<Locale, (names: readonly string[]) => string> = {
@@ -151,7 +151,7 @@ function failedText(request: {
 
 const maxExplanationLength = 1000;
 
-const agentSays: Record<Locale, string> = { en: "It says:", ja: "エージェントの説明：" };
+const agentSays: Record<Locale, string> = { en: "It says:", ja: "エージェントからの説明：" };
 
 /** Quotes the agent in one line, escaped and cut, so that it notifies nobody and hides no link. Returns "" if nothing of it is visible. */
 function quoteExplanation(explanation: string): string {
@@ -188,8 +188,8 @@ function otherOutcomeText({ outcome, locale, ...about }: About & { outcome: Othe
 const unreadableMessage: Record<Locale, Notice> = {
   en: { happened: "I couldn't read that message. It may have been deleted.", todo: "Ask me in a new message." },
   ja: {
-    happened: "そのメッセージを読めませんでした。削除された可能性があります。",
-    todo: "新しいメッセージでもう一度お試しください。",
+    happened: "メッセージを読み込めませんでした。削除された可能性があります。",
+    todo: "新しいメッセージでご依頼ください。",
   },
 };
 
@@ -203,14 +203,14 @@ const fixed: Record<Fixed, Record<Locale, Notice>> = {
     },
     ja: {
       happened: "メッセージが1日以上遅れて届いたため、実行しませんでした。",
-      todo: "まだ必要な場合は、もう一度お試しください。",
+      todo: "まだ必要な場合は、もう一度ご依頼ください。",
     },
   },
   unreadable: {
     en: { happened: "I couldn't find the original message to retry.", todo: "Ask again in a new message." },
     ja: {
-      happened: "再実行する元のメッセージが見つかりませんでした。",
-      todo: "新しいメッセージでもう一度お試しください。",
+      happened: "元のメッセージが見つからないため、再実行できませんでした。",
+      todo: "新しいメッセージでご依頼ください。",
     },
   },
   files_gone: {
@@ -220,14 +220,14 @@ const fixed: Record<Fixed, Record<Locale, Notice>> = {
     },
     ja: {
       happened: "元のメッセージのファイルが見つからないため、再実行できませんでした。",
-      todo: "新しいメッセージで、もう一度お送りください。",
+      todo: "ファイルを添付し直して、新しいメッセージでご依頼ください。",
     },
   },
   unanswered: {
     en: { happened: "Nobody answered the question in time, so I stopped.", todo: "Ask again when you're ready." },
     ja: {
-      happened: "質問への回答が期限までになかったため、終了しました。",
-      todo: "回答できるときに、もう一度お試しください。",
+      happened: "期限までに質問への回答がなかったため、終了しました。",
+      todo: "回答できるときに、もう一度ご依頼ください。",
     },
   },
   not_yours: {
@@ -236,8 +236,8 @@ const fixed: Record<Fixed, Record<Locale, Notice>> = {
       todo: "To ask for something new, start another thread.",
     },
     ja: {
-      happened: "現在、上の質問に対するほかの方の回答を待っています。",
-      todo: "別のご依頼は、新しいスレッドでお送りください。",
+      happened: "上の質問について、ほかの方の回答を待っています。",
+      todo: "別の依頼は、新しいスレッドでお送りください。",
     },
   },
 };
@@ -249,7 +249,7 @@ const refused: Record<Locale, (about: About) => Notice> = {
   }),
   ja: ({ contact }) => ({
     happened: "こちらでの利用が許可されていません。",
-    todo: `${contact === undefined ? "管理者" : `${contact} `}に追加を依頼してください。`,
+    todo: `${contact === undefined ? "管理者" : `${contact} `}に許可を依頼してください。`,
   }),
 };
 
@@ -259,7 +259,7 @@ const refusedExternal: Record<Locale, (about: About) => Notice> = {
     todo: `Ask ${contact} if you need me here.`,
   }),
   ja: ({ contact }) => ({
-    happened: "このチャンネルにはほかの組織の方がいるため、ここではご依頼をお受けできません。",
+    happened: "このチャンネルには社外のメンバーがいるため、ここでは依頼をお受けできません。",
     todo: `必要な場合は、${contact === undefined ? "管理者" : `${contact} `}にご相談ください。`,
   }),
 };
@@ -290,10 +290,10 @@ const limited: Record<Locale, (about: Limited) => Notice> = {
     retryAtMs === undefined
       ? {
           happened: `${by === "user" ? "" : "このチャンネルで"}同時に依頼できる件数の上限に達しています。`,
-          todo: "実行中のものが終わってから、もう一度お試しください。",
+          todo: "進行中の依頼が終わってから、もう一度お試しください。",
         }
       : {
-          happened: `${by === "user" ? "" : "このチャンネルで"}現在依頼できる件数の上限に達しています。`,
+          happened: `${by === "user" ? "" : "このチャンネルの"}依頼件数の上限に達しています。`,
           todo: `${spanText({ spanMs: retryAtMs - nowMs, locale: "ja" })}後（${slackDate({ atMs: retryAtMs, locale: "ja" })}）に、もう一度お試しください。`,
         },
 };
@@ -307,8 +307,8 @@ const fileRefused: Record<Extract<TaskOutcome, { type: "file_refused" }>["why"],
       todo: "Send a smaller file, or only the part that matters.",
     }),
     ja: ({ name, most }) => ({
-      happened: `${name} は大きすぎます${most === undefined ? "" : `（上限は${formatSize(most)}）`}。`,
-      todo: "小さくするか、必要な部分だけをお送りください。",
+      happened: `${name} はサイズが大きすぎます${most === undefined ? "" : `（上限は${formatSize(most)}）`}。`,
+      todo: "ファイルを小さくするか、必要な部分だけをお送りください。",
     }),
   },
   too_many: {
@@ -321,10 +321,10 @@ const fileRefused: Record<Extract<TaskOutcome, { type: "file_refused" }>["why"],
           },
     ja: ({ most }) =>
       most === 0
-        ? { happened: "こちらではファイルを受け取れません。", todo: "必要な内容を文章でお送りください。" }
+        ? { happened: "ここではファイルを受け取れません。", todo: "必要な内容をメッセージにお書きください。" }
         : {
             happened: `ファイルが多すぎます${most === undefined ? "" : `（一度に${most}件まで）`}。`,
-            todo: "数を減らすか、メッセージを分けてお送りください。",
+            todo: "ファイルを減らすか、メッセージを分けてお送りください。",
           },
   },
   not_to_be_had: {

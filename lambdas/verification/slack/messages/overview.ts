@@ -45,7 +45,7 @@ export type Overview = {
 
 const standardDescription: Record<Locale, string> = {
   en: "I take your request to an agent and post its answer in the thread.",
-  ja: "ご依頼をエージェントに渡し、回答をスレッドに投稿します。",
+  ja: "依頼をエージェントに伝え、回答をスレッドに投稿します。",
 };
 
 export function descriptionText({ description }: Overview, locale: Locale): string {
@@ -56,7 +56,7 @@ const asking: Record<Locale, (command: string | undefined) => string> = {
   en: (command) =>
     `Mention me in a channel${command === undefined ? "" : `, type \`${command}\``} or send me a direct message. To go on, reply in the thread.`,
   ja: (command) =>
-    `チャンネルでメンションするか、${command === undefined ? "" : `\`${command}\` を使うか、`}ダイレクトメッセージでご依頼ください。続けて依頼するときは、スレッドで返信してください。`,
+    `チャンネルでのメンション、${command === undefined ? "またはダイレクトメッセージ" : `ダイレクトメッセージ、または \`${command}\` コマンド`}でご依頼ください。続けて依頼するときは、スレッドで返信してください。`,
 };
 
 export function askingText({ command }: Overview, locale: Locale): string {
@@ -69,8 +69,8 @@ const routeSentences: Record<Locale, (route: { word: string; channel: string; ag
     return channel === "" ? `Everything else goes to ${agent}.` : `In ${channel} you ask ${agent}.`;
   },
   ja: ({ word, channel, agent }) => {
-    if (word !== "") return `${channel && `${channel} で`}${word} から書き始めると、${agent} に依頼できます。`;
-    return channel === "" ? `それ以外は ${agent} が対応します。` : `${channel} では ${agent} が対応します。`;
+    if (word !== "") return `${channel && `${channel} では `}${word} で始まるメッセージには ${agent} が対応します。`;
+    return channel === "" ? `それ以外には ${agent} が対応します。` : `${channel} では ${agent} が対応します。`;
   },
 };
 
@@ -93,13 +93,13 @@ const left: Record<Locale, (quota: NonNullable<RemainingQuota["inPeriod"]>) => s
       : `You've reached your limit of ${of} tasks. The next one is possible ${slackDate({ atMs: freeAtMs, locale: "en" })}.`,
   ja: ({ left: count, of, spanMs, freeAtMs }) =>
     count > 0 || freeAtMs === undefined
-      ? `直近${spanText({ spanMs, locale: "ja" })}で${of}件まで、残り${count}件です。`
-      : `上限の${of}件に達しています。次に依頼できるのは ${slackDate({ atMs: freeAtMs, locale: "ja" })} です。`,
+      ? `直近${spanText({ spanMs, locale: "ja" })}で${of}件まで依頼できます（残り${count}件）。`
+      : `上限の${of}件に達しています。${slackDate({ atMs: freeAtMs, locale: "ja" })} 以降に依頼できます。`,
 };
 
 const atOnceLeft: Record<Locale, (quota: NonNullable<RemainingQuota["atOnce"]>) => string> = {
   en: ({ left: count, of }) => `You can run ${of} at once, so ${count} more now.`,
-  ja: ({ left: count, of }) => `同時に依頼できるのは${of}件までで、今はあと${count}件です。`,
+  ja: ({ left: count, of }) => `同時に依頼できるのは${of}件までです（残り${count}件）。`,
 };
 
 const noQuota: Record<Locale, string> = { en: "There's no limit.", ja: "上限はありません。" };
@@ -115,7 +115,7 @@ export function quotaText({ quota: { inPeriod, atOnce } }: Overview, locale: Loc
 const noAccess: Record<Locale, (contact: string | undefined) => string> = {
   en: (contact = "your admin") => `You don't have access to me yet. Ask ${contact} to add you.`,
   ja: (contact) =>
-    `まだご利用が許可されていません。${contact === undefined ? "管理者" : `${contact} `}に追加を依頼してください。`,
+    `まだ利用が許可されていません。${contact === undefined ? "管理者" : `${contact} `}に許可を依頼してください。`,
 };
 
 export function noAccessText({ contact }: Overview, locale: Locale): string {

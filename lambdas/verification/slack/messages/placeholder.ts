@@ -115,20 +115,20 @@ type TaskActivity = "working" | "retrying" | "writing" | "asking" | "canceling" 
 const activityTexts: Record<TaskActivity, Record<Locale, string>> = {
   working: { en: "Working on it…", ja: "対応しています…" },
   retrying: { en: "Trying again…", ja: "再実行しています…" },
-  writing: { en: "Writing…", ja: "回答を書いています…" },
+  writing: { en: "Writing…", ja: "回答を作成しています…" },
   asking: { en: "Waiting for an answer to the question below…", ja: "下の質問への回答を待っています…" },
   canceling: { en: "Canceling…", ja: "キャンセルしています…" },
-  ending: { en: "Out of time. Stopping…", ja: "時間切れのため、終了しています…" },
+  ending: { en: "Out of time. Stopping…", ja: "時間切れのため、終了します…" },
 };
 
 /** Slack shows the app's name before this. */
 const status: Record<TaskActivity, Record<Locale, string>> = {
   working: { en: "is working on it…", ja: "が対応しています…" },
   retrying: { en: "is trying again…", ja: "が再実行しています…" },
-  writing: { en: "is writing…", ja: "が回答を書いています…" },
+  writing: { en: "is writing…", ja: "が回答を作成しています…" },
   asking: { en: "is waiting for your answer…", ja: "が回答を待っています…" },
   canceling: { en: "is canceling…", ja: "がキャンセルしています…" },
-  ending: { en: "is stopping…", ja: "が終了しています…" },
+  ending: { en: "is stopping…", ja: "が終了処理をしています…" },
 };
 
 const queued: Record<Locale, (ahead: number) => string> = {

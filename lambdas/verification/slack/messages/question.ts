@@ -55,17 +55,18 @@ export function questionContent({ task, question, locale, nowMs }: ShownQuestion
     const label = option === undefined ? undefined : formatLabel({ question, index: option });
     const answerLine = answeredText({ ...given, isForm: given.fields !== undefined, label, locale });
     const said = text === "" ? [] : [`> ${escapeMrkdwn(shorten({ text, maxLength: maxAnswerLength }))}`];
-    return [answerLine, ...said, ...listFieldAnswers(question).map(formatFieldAnswer)].join("\n");
+    return [answerLine, ...said, ...listFieldAnswers(question, locale).map(formatFieldAnswer)].join("\n");
+  }
+
+  function formatFieldAnswer({ label, text }: { label: string; text: string }): string {
+    const name = escapeMrkdwn(shorten({ text: label, maxLength: maxFieldLabelLength }));
+    const value = escapeMrkdwn(shorten({ text, maxLength: maxFieldAnswerLength }));
+    return `> ${name}${locale === "ja" ? "：" : ": "}${value}`;
   }
 
   function blocksUnlessFallback(blocks: SlackBlock[]): { blocks?: SlackBlock[] } {
     return task.mrkdwnFallback ? {} : { blocks };
   }
-}
-
-function formatFieldAnswer({ label, text }: { label: string; text: string }): string {
-  const name = escapeMrkdwn(shorten({ text: label, maxLength: maxFieldLabelLength }));
-  return `> ${name}: ${escapeMrkdwn(shorten({ text, maxLength: maxFieldAnswerLength }))}`;
 }
 
 /** The modal with the fields of the task's question. Undefined if it has none. */
@@ -151,20 +152,20 @@ const hints: Record<"buttons" | "form" | "reply" | "more" | "auth", LocalizedTex
     en: "Press Answer to fill in the form, or reply in this thread.",
     ja: "「回答する」を押して入力するか、このスレッドで返信してください。",
   },
-  reply: { en: "Reply in this thread to answer.", ja: "このスレッドで返信してください。" },
+  reply: { en: "Reply in this thread to answer.", ja: "回答は、このスレッドで返信してください。" },
   more: {
     en: "Choose a button, or reply in this thread. More choices:",
     ja: "ボタンを押すか、このスレッドで返信してください。ほかの選択肢：",
   },
   auth: {
     en: "The agent needs you to sign in or give it access. Follow its instructions. Never post a password or a token here.",
-    ja: "エージェントがサインインまたはアクセスの許可を求めています。案内に従って操作してください。パスワードやトークンは、ここには絶対に書かないでください。",
+    ja: "エージェントが、サインインまたはアクセスの許可を求めています。案内に沿って操作してください。パスワードやトークンは、ここには絶対に書かないでください。",
   },
 };
 
 export const noPromptText: LocalizedText = {
   en: "The agent needs your answer to go on.",
-  ja: "続けるには回答が必要です。",
+  ja: "続けるには、回答が必要です。",
 };
 
 const closingText: Record<Exclude<QuestionStatus, "open">, LocalizedText> = {
@@ -179,6 +180,10 @@ const untilText: Record<Locale, (date: string) => string> = {
 
 const answeredByText: LocalizedText = { en: "Answered in the thread", ja: "スレッドで回答" };
 const answeredByFormText: LocalizedText = { en: "Answered", ja: "回答済み" };
+const answererText: Record<Locale, (by: string, date: string) => string> = {
+  en: (by, date) => `${by}, ${date}`,
+  ja: (by, date) => `${by} さん（${date}）`,
+};
 
 /** `label` is the label of the chosen option. It is undefined if the question was answered by text or by a form. */
 function answeredText(request: {
@@ -191,23 +196,23 @@ function answeredText(request: {
   const { label, isForm, user, atMs, locale } = request;
   const unlabeled = isForm ? answeredByFormText : answeredByText;
   const choice = label === undefined ? unlabeled[locale] : `*${escapeMrkdwn(label).replaceAll("*", "∗")}*`;
-  return `✔ ${choice} — <@${escapeMrkdwn(user)}>, ${slackDate({ atMs, locale })}`;
+  return `✔ ${choice} — ${answererText[locale](`<@${escapeMrkdwn(user)}>`, slackDate({ atMs, locale }))}`;
 }
 
 type ReplyRefusalType = Exclude<ButtonClickRefusal["type"], "not_allowed">;
 
 const refusals: Record<Exclude<ReplyRefusalType, "answered">, LocalizedText> = {
-  not_yours: { en: "This button is for someone else.", ja: "このボタンを使う権限がありません。" },
-  expired: { en: "It's too late to answer this.", ja: "この質問の回答期限は過ぎました。" },
-  past: { en: "This question has already been answered.", ja: "この質問にはすでに回答がありました。" },
+  not_yours: { en: "This button is for someone else.", ja: "このボタンを操作する権限がありません。" },
+  expired: { en: "It's too late to answer this.", ja: "この質問の回答期限は過ぎています。" },
+  past: { en: "This question has already been answered.", ja: "この質問はすでに回答済みです。" },
   files_left: {
     en: "I can't take files with an answer. Put what matters in your reply, or send the files in a new message when this is done.",
-    ja: "回答にはファイルを添付できません。必要な内容を文章で書くか、完了後に新しいメッセージでお送りください。",
+    ja: "回答にファイルは添付できません。必要な内容を返信に書くか、この依頼が終わってから、新しいメッセージでファイルをお送りください。",
   },
-  over: { en: "This has already ended.", ja: "すでに終了しています。" },
+  over: { en: "This has already ended.", ja: "この依頼はすでに終了しています。" },
   form_too_late: {
     en: "That took too long to open. Press the button again.",
-    ja: "フォームを開くのに時間がかかりすぎました。もう一度ボタンを押してください。",
+    ja: "時間がかかったため、フォームを開けませんでした。もう一度ボタンを押してください。",
   },
   form_not_opened: {
     en: "I couldn't open the form. Press the button again, or reply in this thread.",
@@ -215,16 +220,16 @@ const refusals: Record<Exclude<ReplyRefusalType, "answered">, LocalizedText> = {
   },
   shortcut_not_opened: {
     en: "That took too long to open. Choose the shortcut again.",
-    ja: "開くのに時間がかかりすぎました。もう一度ショートカットを選択してください。",
+    ja: "時間がかかったため、入力画面を開けませんでした。もう一度ショートカットを選択してください。",
   },
   retried: {
     en: "I've already tried this again. Look further down in this thread.",
-    ja: "すでに再実行しました。このスレッドの下のほうをご覧ください。",
+    ja: "すでに再実行しています。このスレッドの新しいメッセージをご覧ください。",
   },
 };
 const alreadyAnswered: Record<Locale, (by: string, date: string) => string> = {
   en: (by, date) => `${by} has already answered this (${date}).`,
-  ja: (by, date) => `この質問には、すでに${by}さんが回答しています（${date}）。`,
+  ja: (by, date) => `この質問には、すでに ${by} さんが回答しています（${date}）。`,
 };
 
 export function replyRefusalText(request: {

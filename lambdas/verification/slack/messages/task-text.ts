@@ -114,11 +114,11 @@ export type TaskText = {
 const lateChangeText: Record<NonNullable<Task["lateChange"]>, Record<Locale, string>> = {
   edited: {
     en: "Your edit came too late: the agent already has the first version. Tell me here what should be different.",
-    ja: "編集が間に合わず、エージェントには編集前のメッセージが渡されています。変更したい内容は、このスレッドにお書きください。",
+    ja: "編集が間に合わず、編集前のメッセージがエージェントに送られました。変更点は、このスレッドでお知らせください。",
   },
   deleted: {
     en: "The message was deleted, but the agent already has it, so the task goes on. Press Cancel to end it.",
-    ja: "メッセージは削除されましたが、すでにエージェントに渡されているため、処理を続けています。終了するには「取り消す」を押してください。",
+    ja: "メッセージは削除されましたが、すでにエージェントに送られているため、処理を続けます。止めるには「キャンセル」を押してください。",
   },
 };
 
@@ -134,12 +134,12 @@ const maxOpeningLength = 300;
 
 const inChannel: Record<Locale, (user: string, text: string) => string> = {
   en: (user, text) => `<@${user}> asked: ${text}`,
-  ja: (user, text) => `<@${user}>さんの依頼：${text}`,
+  ja: (user, text) => `<@${user}> さんの依頼：${text}`,
 };
 
 const inDirect: Record<Locale, (text: string) => string> = {
   en: (text) => `You asked: ${text}`,
-  ja: (text) => `ご依頼：${text}`,
+  ja: (text) => `依頼内容：${text}`,
 };
 
 const noText: Record<Locale, string> = { en: "(no text)", ja: "（テキストなし）" };
@@ -185,7 +185,7 @@ const confirmRetry = {
   },
   ja: {
     title: "もう一度試しますか？",
-    text: "すでに完了しているか、まだ実行中の可能性があります。その場合は2回実行されます。",
+    text: "すでに完了しているか、まだ処理が続いている可能性があります。その場合、同じ処理が2回実行されます。",
     confirm: "もう一度試す",
     deny: "やめておく",
   },

@@ -109,6 +109,7 @@ describe("the App Home", () => {
     const text = textOf(home({}, "ja"));
     expect(text).toContain("このワークスペースの全員");
     expect(text).toContain("残り18件");
+    expect(text).toContain("<@U5>（<#C8> のみ、社外のメンバーがいるチャンネルも可）");
     expect(text).not.toMatch(/Cancel|You |Everyone/);
   });
 });
@@ -121,6 +122,13 @@ describe("the help", () => {
     for (const change of [{}, { tasks: [], rules: [], routes: [], prompts: [], quota: {}, description: undefined }])
       expect(help(change, locale).split("\n")).toHaveLength(5);
   });
+
+  it.each(locales)(
+    "parts its labels from the text, because Slack would show their asterisks otherwise: %s",
+    (locale) => {
+      for (const line of help({}, locale).split("\n")) expect(line).toMatch(/^\*[^*]+[:：]\* \S/);
+    },
+  );
 
   it("mentions no person and no group, because that would notify them", () => {
     const rules = [{ user: "U5" }, { group: "S5" }, { channel: "C7" }];

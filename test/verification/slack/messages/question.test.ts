@@ -262,6 +262,12 @@ describe("a question with fields", () => {
     expect(blocks?.map(({ type }) => type)).toEqual(["markdown", "section"]);
   });
 
+  it("says it with Japanese punctuation for Japanese readers", () => {
+    const answer = { user: "U2", atMs: askedAtMs, callId: "c", fields: { region: "ap", tags: ["b", "a"] } };
+    const { text } = show({ ...asks, answer }, {}, askedAtMs, "ja");
+    expect(text).toMatch(/✔ 回答済み — <@U2> さん（<!date[^>]*>）\n> Region：Asia\n> Tags：A、B$/);
+  });
+
   it("leaves out what was left empty, and cuts what is long", () => {
     const { text } = answered({ region: "ap", why: "x".repeat(3000) });
     const lines = text.split("\n").filter((line) => line.startsWith(">"));

@@ -230,6 +230,19 @@ describe("the assistant's status", () => {
   });
 });
 
+describe("a message that was deleted too late", () => {
+  it.each(locales)("names the button that cancels its task: %s", (locale) => {
+    const texts = createTaskText({ locale });
+    const [label] = (texts.placeholder(sampleTask()).blocks ?? []).flatMap(({ elements }) => {
+      return Array.isArray(elements) ? elements.map((element) => String(element.text?.text)) : [];
+    });
+    expect(label).toMatch(/^(Cancel|キャンセル)$/);
+    expect(texts.lateChange({ task: sampleTask(), lateChange: "deleted" }).text).toContain(
+      locale === "en" ? `Press ${label} ` : `「${label}」`,
+    );
+  });
+});
+
 describe("what opens the thread of a slash command", () => {
   it("says who asked for what, and can notify nobody else", () => {
     const task = (changes: Partial<Task["message"]>) =>
