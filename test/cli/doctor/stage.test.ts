@@ -150,7 +150,7 @@ describe("sekisho doctor --stage", () => {
     await sqs.send({ queueUrl: queues.main, body: "one" });
     for (const body of ["two", "three"]) await sqs.send({ queueUrl: queues.archive, body });
     const found = await doctor();
-    expect(told(found, "queue")).toMatch(/^ok: 1 messages wait/);
+    expect(told(found, "queue")).toMatch(/^ok: Messages: 1 waiting, /);
     expect(told(found, "dead letters")).toMatch(
       /^warning: 2 messages failed too often.* → npx sekisho dead-letters list --stage prod/,
     );

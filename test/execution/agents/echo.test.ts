@@ -12,7 +12,9 @@ describe("the echo agent", () => {
   it("repeats what the person wrote, without ids", async () => {
     const { updates, slept } = await updatesOf("関所?", { user_id: "U1", thread_ts: "1.2" });
     expect(slept).toEqual([]);
-    expect(updates).toEqual([{ type: "answer", text: "I am the echo agent. You wrote:\n関所?" }]);
+    expect(updates).toEqual([
+      { type: "answer", text: "I'm the echo agent. I just repeat what you send me. You wrote:\n関所?" },
+    ]);
   });
 
   it("asks with a form of every type of field, and tells what was filled in", async () => {

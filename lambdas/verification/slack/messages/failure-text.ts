@@ -60,7 +60,7 @@ const situations: Record<ClientReason, Situation> = {
 
 const failureTexts: Record<Situation, Record<Locale, Notice>> = {
   agent_failed: {
-    en: { happened: "The agent couldn't finish this.", todo: "Try again, or say it in other words." },
+    en: { happened: "The agent couldn't finish this.", todo: "Try again, or rephrase your request." },
     ja: {
       happened: "エージェントは作業を完了できませんでした。",
       todo: "もう一度お試しいただくか、別の言い方でお送りください。",
@@ -75,7 +75,7 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
     ja: { happened: "キャンセルされました。", todo: "まだ必要な場合は、もう一度お試しください。" },
   },
   lost: {
-    en: { happened: "This was interrupted before it was done.", todo: "Check what was done before you ask again." },
+    en: { happened: "This was interrupted before it finished.", todo: "Check what was done before you ask again." },
     ja: {
       happened: "完了前に中断されました。",
       todo: "どこまで実行されたかを確認してから、もう一度お試しください。",
@@ -103,8 +103,8 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
   },
   mismatch: {
     en: {
-      happened: "Something is wrong between me and the agent.",
-      todo: "Tell your admin, and give them the reference below.",
+      happened: "I couldn't communicate with the agent.",
+      todo: "Tell your admin and give them the reference below.",
     },
     ja: {
       happened: "エージェントと正しく通信できませんでした。",
@@ -113,8 +113,8 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
   },
   not_let_in: {
     en: {
-      happened: "The agent didn't accept my credentials.",
-      todo: "Tell your admin, and give them the reference below.",
+      happened: "I couldn't sign in to the agent.",
+      todo: "Tell your admin and give them the reference below.",
     },
     ja: {
       happened: "エージェントへの接続を認証できませんでした。",
@@ -137,7 +137,7 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
     },
   },
   no_text: {
-    en: { happened: "I found nothing to work on in your message.", todo: "Tell me what you need in a few words." },
+    en: { happened: "I couldn't find a request in your message.", todo: "Tell me what you need in a few words." },
     ja: { happened: "メッセージに依頼の内容が見つかりませんでした。", todo: "してほしいことを文章でお送りください。" },
   },
   not_permitted: {
@@ -153,8 +153,8 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
   },
   too_large: {
     en: {
-      happened: "Your message, or the answer to it, is too large.",
-      todo: "Shorten it, or ask for less at once.",
+      happened: "Your message or the answer to it is too large.",
+      todo: "Shorten your message, or ask for less at once.",
     },
     ja: { happened: "メッセージまたは回答が大きすぎます。", todo: "短くするか、分けてお送りください。" },
   },
@@ -170,8 +170,8 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
   },
   too_long_for_session: {
     en: {
-      happened: "This could take longer than the agent can run, so I didn't start it.",
-      todo: "Ask your admin to lower the time limit.",
+      happened: "The agent can't run long enough to finish this, so I didn't start it.",
+      todo: "Ask your admin to check the time limit, and give them the reference below.",
     },
     ja: {
       happened: "エージェントの稼働時間内に終わらない可能性があるため、開始しませんでした。",

@@ -187,7 +187,7 @@ const closeText: LocalizedText = { en: "Close", ja: "閉じる" };
 const askAboutTitle: LocalizedText = { en: "Ask about this", ja: "このメッセージについて質問" };
 const instructionLabel: LocalizedText = { en: "What should I do with it?", ja: "何をしますか？" };
 const instructionHint: LocalizedText = {
-  en: "Leave this empty to pass the message on as it is. I answer in its thread.",
+  en: "Leave this empty to send the message as it is. I'll answer in its thread.",
   ja: "空欄のままにすると、メッセージをそのまま渡します。回答はスレッドに投稿します。",
 };
 
@@ -197,7 +197,7 @@ const shortcutRefusalText: Record<ShortcutRefusal, LocalizedText> = {
     ja: "この会話に参加していないため、メッセージを読むことも回答することもできません。チャンネルに追加してから、もう一度お試しください。",
   },
   not_set_up: {
-    en: "This isn't set up completely yet. Please ask the person who installed me.",
+    en: "This shortcut isn't fully set up yet. Ask your admin to finish setting it up.",
     ja: "まだ設定が完了していません。アプリをインストールした担当者にお問い合わせください。",
   },
 };

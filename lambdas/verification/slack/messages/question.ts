@@ -144,7 +144,7 @@ const openFormLabel: LocalizedText = { en: "Answer", ja: "回答する" };
 
 const hints: Record<"buttons" | "form" | "reply" | "more" | "auth", LocalizedText> = {
   buttons: {
-    en: "Choose a button, or reply in this thread.",
+    en: "Press a button, or reply in this thread.",
     ja: "ボタンを押すか、このスレッドで返信してください。",
   },
   form: {
@@ -153,17 +153,17 @@ const hints: Record<"buttons" | "form" | "reply" | "more" | "auth", LocalizedTex
   },
   reply: { en: "Reply in this thread to answer.", ja: "このスレッドで返信してください。" },
   more: {
-    en: "Choose a button, or reply in this thread. More choices:",
+    en: "Press a button, or reply in this thread. More choices:",
     ja: "ボタンを押すか、このスレッドで返信してください。ほかの選択肢：",
   },
   auth: {
-    en: "The agent needs you to sign in or give it access. Follow its instructions. Never post a password or a token here.",
+    en: "The agent needs you to sign in or give it access. Follow its instructions. Never post passwords or tokens here.",
     ja: "エージェントがサインインまたはアクセスの許可を求めています。案内に従って操作してください。パスワードやトークンは、ここには絶対に書かないでください。",
   },
 };
 
 export const noPromptText: LocalizedText = {
-  en: "The agent needs your answer to go on.",
+  en: "The agent needs your answer to continue.",
   ja: "続けるには回答が必要です。",
 };
 
@@ -206,7 +206,7 @@ const refusals: Record<Exclude<ReplyRefusalType, "answered">, LocalizedText> = {
   },
   over: { en: "This has already ended.", ja: "すでに終了しています。" },
   form_too_late: {
-    en: "That took too long to open. Press the button again.",
+    en: "The form took too long to open. Press the button again.",
     ja: "フォームを開くのに時間がかかりすぎました。もう一度ボタンを押してください。",
   },
   form_not_opened: {
@@ -214,11 +214,11 @@ const refusals: Record<Exclude<ReplyRefusalType, "answered">, LocalizedText> = {
     ja: "フォームを開けませんでした。もう一度ボタンを押すか、このスレッドで返信してください。",
   },
   shortcut_not_opened: {
-    en: "That took too long to open. Choose the shortcut again.",
+    en: "The shortcut took too long to open. Try it again.",
     ja: "開くのに時間がかかりすぎました。もう一度ショートカットを選択してください。",
   },
   retried: {
-    en: "I've already tried this again. Look further down in this thread.",
+    en: "I've already tried this again. See further down in this thread.",
     ja: "すでに再実行しました。このスレッドの下のほうをご覧ください。",
   },
 };
