@@ -135,6 +135,15 @@ describe("the help", () => {
     expect(help({ tasks: [] })).toContain("You have none in progress.");
   });
 
+  it("counts one task as one", () => {
+    const quota = { inPeriod: { left: 1, of: 1, spanMs: 3600_000 }, atOnce: { left: 1, of: 1 } };
+    expect(help({ quota })).toContain(
+      "up to 1 task in any 60 minutes. You have 1 left. You can have 1 task in progress at once, and you have none now.",
+    );
+    const reached = { inPeriod: { left: 0, of: 1, spanMs: 3600_000, freeAtMs: askedAtMs } };
+    expect(help({ quota: reached })).toContain("your limit of 1 task in 60 minutes.");
+  });
+
   it("says when the next task is possible where the limit is reached", () => {
     const quota = { inPeriod: { left: 0, of: 20, spanMs: 3600_000, freeAtMs: askedAtMs } };
     expect(help({ quota })).toMatch(/You've reached your limit of 20 tasks in 60 minutes\. You can ask again <!date/);
