@@ -139,7 +139,7 @@ function stageHint(args: string[]): string {
 
 function explain(thrown: unknown, { name, args }: { name: string; args: string[] }): number {
   const isUsage = isUsageError(thrown);
-  const known = toFileError({ error: thrown, file: "The file of tasks" }) ?? thrown;
+  const known = toFileError({ error: thrown, file: "The task file" }) ?? thrown;
   const message = escapeActiveCharacters(known instanceof Error ? known.message : "unknown error");
   process.stderr.write(isUsage ? `${message}\n${stageHint(args)}For help: sekisho ${name} --help\n` : `${message}\n`);
   if (thrown instanceof AwsFailure && thrown.unreachable) return exitCodes.notReachable;

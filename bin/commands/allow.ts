@@ -137,7 +137,7 @@ or configuration; 3 AWS not reachable.`,
       const stored = (await readRules({ store: zone.store }))?.rules ?? [];
       const rules: NamedRule[] = [
         ...stored.map(({ rule, number }) => ({ ...rule, name: `rule ${number}` })),
-        ...configured.map((rule) => ({ ...rule, name: `a rule of ${configName}` })),
+        ...configured.map((rule) => ({ ...rule, name: `a rule in ${configName}` })),
       ];
       const { rule, byGroup } = matchRules({ rules, requester });
       const where = `in ${requester.channel} of ${requester.team}${sharedText(requester)}`;
@@ -146,12 +146,14 @@ or configuration; 3 AWS not reachable.`,
         if (rule.name.endsWith(configName)) run.note(`The rules of ${configName} apply ${zone.ofConfiguration}.`);
         return exitCodes.success;
       }
-      const none = `No rule ${zone.where} or of ${configName} lets ${requester.user} ask ${where}`;
+      const none = `No rule ${zone.where} or in ${configName} lets ${requester.user} ask ${where}`;
       const groups = byGroup.map((one) => `\n  ${formatNamed(one)}`).join("");
-      run.print(groups === "" ? `${none}.` : `${none}, unless they are a member of the user group in one of:${groups}`);
+      run.print(groups === "" ? `${none}.` : `${none}, unless they are in the user group of one of these:${groups}`);
       const { rule: elsewhere } = matchRules({ rules, requester: { ...requester, external: undefined } });
       if (elsewhere !== undefined) {
-        run.print(`They may ask where no other organization reads along, by ${formatNamed(elsewhere)}`);
+        run.print(
+          `They may ask in channels that are not shared with other organizations, by ${formatNamed(elsewhere)}`,
+        );
       }
       const options = formatRuleOptions(ruleFor(requester));
       run.print(`To allow them:\n  ${sekisho} allow add ${options}${zone.zoneOptionsText}`);

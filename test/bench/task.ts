@@ -184,7 +184,7 @@ function createAsk({ slack, events }: { slack: BareSlack; events: Pool }): Side[
     };
     const body = JSON.stringify(createEventPayload({ event: "app_mention", message }));
     const headers = signedHeaders({ signingSecret, body, contentType: "application/json", now: Date.now });
-    const seen = slack.answered({ threadTs: ts, words: "I am the echo agent." });
+    const seen = slack.answered({ threadTs: ts, words: "I'm the echo agent." });
     const startMs = performance.now();
     const response = await events.request({ method: "POST", path: "/slack/events", headers, body });
     await response.body.dump();

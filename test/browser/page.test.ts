@@ -41,7 +41,7 @@ withBrowser("the page in a browser", () => {
 
   it("shows the answer in the thread, and the way that the task went", async () => {
     await person.say("What is a sekisho?");
-    await person.thread().getByText("I am the echo agent.").waitFor();
+    await person.thread().getByText("I'm the echo agent.").waitFor();
     expect(await person.thread().locator(".message").count()).toBe(2);
     await person.thread().getByTitle(":white_check_mark:").waitFor();
     const steps = page.getByRole("list", { name: "Steps" });
@@ -55,7 +55,7 @@ withBrowser("the page in a browser", () => {
     await person.thread().locator("h3").first().waitFor();
     expect(await person.thread().locator("pre").count()).toBeGreaterThan(0);
     await person.say("say <img src=x onerror=alert(1)> and <script>alert(2)</script>");
-    await person.thread().getByText("I am the echo agent.").waitFor();
+    await person.thread().getByText("I'm the echo agent.").waitFor();
     expect(await person.thread().locator(".body img, .body script").count()).toBe(0);
     expect(await person.thread().getByText("<script>alert(2)</script>").count()).toBeGreaterThan(1);
   });
@@ -69,7 +69,7 @@ withBrowser("the page in a browser", () => {
     await drawn?.waitForElementState("hidden");
     expect(await page.locator(":focus").innerText()).toBe("Yes");
     await page.keyboard.press("Enter");
-    await person.thread().getByText("I am the echo agent.").waitFor();
+    await person.thread().getByText("I'm the echo agent.").waitFor();
     expect(await yes.count()).toBe(0);
   });
 
@@ -97,7 +97,7 @@ withBrowser("the page in a browser", () => {
 
   it("hands a message to the bot by the shortcut, with an instruction", async () => {
     await person.say("What is a sekisho?");
-    await person.thread().getByText("I am the echo agent.").waitFor();
+    await person.thread().getByText("I'm the echo agent.").waitFor();
     await person.thread().getByRole("button", { name: "Ask about this" }).first().click();
     const dialog = page.getByRole("dialog", { name: "Ask about this" });
     await dialog.getByLabel("What should I do with it?").fill("Translate this");
@@ -109,7 +109,7 @@ withBrowser("the page in a browser", () => {
     await person.say("ask me");
     await person.thread().getByRole("button", { name: "Yes", exact: true }).waitFor();
     await person.reply("as you like");
-    await person.thread().getByText("I am the echo agent.").waitFor();
+    await person.thread().getByText("I'm the echo agent.").waitFor();
   });
 
   it("takes a vote on the answer, shows it, and takes another one in its place", async () => {

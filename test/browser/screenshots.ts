@@ -21,7 +21,7 @@ type Shot = {
   stage: (person: Person, page: Page) => Promise<void>;
 };
 
-const answered = (person: Person) => person.thread().getByText("I am the echo agent.").waitFor();
+const answered = (person: Person) => person.thread().getByText("I'm the echo agent.").waitFor();
 
 const shots: readonly Shot[] = [
   {

@@ -50,7 +50,7 @@ const stories = {
     expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "answer" });
     const texts = textsOf(world.answersTo(asked.message).filter(({ ts }) => ts !== reply.message.ts));
     expect(texts).toContain("Shall I go on? private no, rather not");
-    expect(texts.match(/I am the echo agent/g)).toHaveLength(1);
+    expect(texts.match(/I'm the echo agent/g)).toHaveLength(1);
     const started = world.lines.filter((line) => line.includes('"task_started"') && line.includes(reply.requestId));
     expect(started).toEqual([]);
   },
@@ -117,7 +117,7 @@ const stories = {
     const { ts } = await inThread(world, asked, ({ text }) => /Step \d of 5\n.*%/.test(text));
     await world.over(asked.requestId);
     expect(world.answersTo(asked.message)).toEqual([
-      expect.objectContaining({ ts, text: expect.stringContaining("I am the echo agent") }),
+      expect.objectContaining({ ts, text: expect.stringContaining("I'm the echo agent") }),
     ]);
   },
 
@@ -154,7 +154,7 @@ const stories = {
     expect(params).toMatchObject({ text: "private second", thread_ts: threadTs });
     expect(params?.history).toEqual([
       expect.objectContaining({ role: "user", text: "private first", user_id: "UPERSON" }),
-      expect.objectContaining({ role: "assistant", text: expect.stringContaining("I am the echo agent") }),
+      expect.objectContaining({ role: "assistant", text: expect.stringContaining("I'm the echo agent") }),
     ]);
     expect(textsOf(fakeSlack.thread(first.message))).toMatch(/You wrote:\nprivate second/);
   },

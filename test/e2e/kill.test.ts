@@ -96,7 +96,7 @@ describe("kill -9 during a slow task", () => {
       await start("verification");
       const answers = await answersTo(asked);
       expect(answers).toHaveLength(1);
-      expect(answers[0]).toContain("I am the echo agent");
+      expect(answers[0]).toContain("I'm the echo agent");
       expect(starts()).toBe(1);
     },
   );
@@ -116,7 +116,7 @@ describe("kill -9 during a slow task", () => {
       await start("execution");
       const answers = await answersTo(asked);
       expect(answers).toHaveLength(1);
-      expect(answers[0]).not.toContain("I am the echo agent");
+      expect(answers[0]).not.toContain("I'm the echo agent");
       expect(starts()).toBe(1);
     },
   );
@@ -202,7 +202,7 @@ describe("SIGTERM during a slow task", () => {
     await start("verification");
     const answers = await answersTo(asked);
     expect(answers).toHaveLength(1);
-    expect(answers[0]).toContain("I am the echo agent");
+    expect(answers[0]).toContain("I'm the echo agent");
   });
 });
 
@@ -211,6 +211,6 @@ it("leaves neither a secret nor a text in anything that the processes printed", 
   await start("verification");
   await answersTo(ask("a very private question"));
   await answersTo(ask("a private failure: fail"));
-  for (const secret of [env.SLACK_SIGNING_SECRET, env.SLACK_BOT_TOKEN, "private", "I am the echo agent"])
+  for (const secret of [env.SLACK_SIGNING_SECRET, env.SLACK_BOT_TOKEN, "private", "I'm the echo agent"])
     expect(log()).not.toContain(secret);
 });

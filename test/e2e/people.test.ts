@@ -29,7 +29,7 @@ const stories = {
     await until(() => fakeSlack.statuses().some((each) => each.threadTs === threadTs));
     await world.over(asked.requestId);
     await until(() => fakeSlack.statuses().every((each) => each.threadTs !== threadTs));
-    expect(textsOf(fakeSlack.thread({ channel, ts: threadTs }))).toContain("I am the echo agent");
+    expect(textsOf(fakeSlack.thread({ channel, ts: threadTs }))).toContain("I'm the echo agent");
   },
 
   async "an agent's conversation suggests prompts when it is opened, and Slack's own stop button cancels"(

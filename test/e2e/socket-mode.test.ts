@@ -82,7 +82,7 @@ it("what was not acknowledged when it was killed comes again, and answers the qu
   await inThread(second, ({ text }) => text.includes("Shall I go on? no"));
 
   // The words are the answer to the question, and no task of their own.
-  expect(textsOf(fakeSlack.thread(asked)).match(/I am the echo agent/g)).toHaveLength(1);
+  expect(textsOf(fakeSlack.thread(asked)).match(/I'm the echo agent/g)).toHaveLength(1);
   expect(output()).not.toMatch(new RegExp(`"task_started".*${reply.requestId}`));
   expect(await restarted.kill("SIGTERM")).toMatchObject({ code: 0 });
 

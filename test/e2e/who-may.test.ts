@@ -26,7 +26,7 @@ const stories = {
     const second = world.ask("private, at the same time");
     expect((await world.over(second.requestId)).outcome).toEqual({ type: "limited", by: "user" });
     const told = () => world.fakeSlack.ephemeralMessages().filter(({ channel }) => channel === second.message.channel);
-    expect(told().map(({ text }) => text)).toEqual([expect.stringContaining("the limit of tasks you can run at once")]);
+    expect(told().map(({ text }) => text)).toEqual([expect.stringContaining("your limit of tasks in progress")]);
     await world.over(first.requestId);
     const third = world.ask("private, after it");
     expect((await world.over(third.requestId)).outcome).toMatchObject({ type: "answer" });

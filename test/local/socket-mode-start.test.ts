@@ -32,7 +32,7 @@ afterAll(async () => {
 async function answered(text: string): Promise<void> {
   const deadlineMs = Date.now() + 20_000;
   const posts = () => fakeSlack.messages().filter((message) => message.user === workspace.botUser);
-  while (!posts().some((post) => post.text.includes("I am the echo agent") && post.text.includes(text))) {
+  while (!posts().some((post) => post.text.includes("I'm the echo agent") && post.text.includes(text))) {
     if (Date.now() > deadlineMs) throw new Error(`no answer among: ${posts().map((post) => post.text)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

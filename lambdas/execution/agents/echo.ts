@@ -122,8 +122,10 @@ function textOf({ task, body }: { task: AgentTask; body: Body | undefined }): st
 
 function createEcho({ text, attachments = [] }: AgentTask): string {
   const count = attachments.length;
-  const files = count === 0 ? "" : ` and attached ${count === 1 ? "a file" : `${count} files`}`;
-  return `I am the echo agent. You wrote${files}:\n${text}`;
+  const files = count === 0 ? "" : `attached ${count === 1 ? "a file" : `${count} files`}`;
+  const about = "I'm the echo agent. I just repeat what you send me. You";
+  if (text === "" && files !== "") return `${about} ${files}.`;
+  return `${about} wrote${files && ` and ${files}`}:\n${text}`;
 }
 
 /** A generated text for the answer. Without one, the answer repeats the request. */

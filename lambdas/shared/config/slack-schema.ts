@@ -80,7 +80,7 @@ export const slackSchema = z.strictObject({
         .string()
         .min(1)
         .max(300)
-        .default("Takes tasks to the agents that do the work elsewhere")
+        .default("Takes your requests to agents and posts their answers")
         .describe("What the bot does, as Slack shows it to people who look for agents."),
       prompts: z
         .array(z.strictObject({ title: z.string().min(1).max(75), message: z.string().min(1).max(3000) }))

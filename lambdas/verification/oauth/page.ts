@@ -99,7 +99,7 @@ export const installText: Record<InstallSituation, Record<Locale, Notice>> = {
   },
   bad_code: {
     en: {
-      happened: "Slack's permission has expired or was already used.",
+      happened: "Your approval in Slack has expired or was already used.",
       todo: "Nothing was installed. Start again.",
     },
     ja: {

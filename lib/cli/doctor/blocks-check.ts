@@ -39,7 +39,7 @@ export function blocksCheck({ config: { slack }, identity, readSecret, now = Dat
       for (const [count, sample] of samples.entries()) {
         const answer = await validate({ apiUrl: slack.apiUrl, token, sample, signal });
         if (answer === undefined || answer.error === "ratelimited") {
-          const done = `Slack was asked about ${count} of ${samples.length} samples, and then gave no answer.`;
+          const done = `Slack answered for ${count} of ${samples.length} samples, and then stopped answering.`;
           return warning(done, "Try again in a minute.");
         }
         if (answer.error === "unknown_method") {
@@ -47,8 +47,9 @@ export function blocksCheck({ config: { slack }, identity, readSecret, now = Dat
         }
         if (!answer.ok) problems.push(`${sample.kind} (${describe(answer)})`);
       }
-      if (problems.length === 0) return ok(`Slack takes all ${samples.length} kinds of messages and views.`);
-      const remedy = "Please report it. Until then people read these messages without their blocks, or not at all.";
+      if (problems.length === 0) return ok(`Slack accepts all ${samples.length} kinds of messages and views.`);
+      const remedy =
+        "Please report it. Until it is fixed, people see these messages without buttons and formatting, or not at all.";
       return failed(`Slack refuses: ${problems.join("; ")}.`, remedy);
     },
   });

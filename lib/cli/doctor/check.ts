@@ -110,7 +110,7 @@ async function runCheck({ run, timeoutMs }: Check & { timeoutMs: number }, signa
     if (timer.aborted) {
       const remedy =
         "Run the command again. If it happens again, look at the network and at the system that is checked.";
-      return failed(`It did not end within ${timeoutMs / 1000} s.`, remedy);
+      return failed(`It did not finish within ${timeoutMs / 1000} s.`, remedy);
     }
     return explain(thrown);
   }

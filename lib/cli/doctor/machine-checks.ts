@@ -91,9 +91,12 @@ type Port = { zone: Zone; port: number; variable: string; use: () => Promise<Por
 
 export function portCheck({ zone, port, variable, use }: Port): Check {
   const findings = {
-    free: ok(`It is free: no ${zone} zone runs here now.`),
-    zone: ok(`The ${zone} zone runs here.`),
-    other: failed(`Another program than a ${zone} zone listens there.`, `Stop it, or set another port: ${variable}.`),
+    free: ok(`It is free: no ${zone} zone is running here.`),
+    zone: ok(`The ${zone} zone is running here.`),
+    other: failed(
+      `A program other than the ${zone} zone is listening there.`,
+      `Stop it, or set another port: ${variable}.`,
+    ),
     forbidden: failed("This user may not listen there.", `Set a port above 1023: ${variable}.`),
   };
   return row({ name: `port ${port}`, needs: use, check: (found) => findings[found] });

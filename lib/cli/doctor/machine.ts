@@ -121,7 +121,7 @@ export function createLocalGroups({ config, environment, location, closes, signa
         timeoutMs: 2 * config.limits.callTimeoutMs + 10_000,
         async run(signal) {
           if (isOwnExecution(destination) && !(await isRunning())) {
-            return skipped("The Execution zone of this machine does not run. Start both zones with npm start.");
+            return skipped("The Execution zone is not running on this machine. Start both zones with npm start.");
           }
           return toFinding(await checkFromHere({ config, location, name, destination, signal }));
         },
@@ -182,7 +182,7 @@ async function openEntry({ config: { slack }, port, isRunning, closes }: EntryRe
   return {
     url: `${server.url}/slack/events`,
     name: "The entry, started for this check,",
-    start: "May programs of this machine listen on 127.0.0.1?",
+    start: "Check that programs on this machine may listen on 127.0.0.1.",
     setSecret: "Set it to the app's own.",
     readLog: "This is a defect. Please report it.",
     mayLackSecret: false,

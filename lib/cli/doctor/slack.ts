@@ -57,7 +57,7 @@ function unreachable({ apiUrl }: Config["slack"]): Finding {
 
 function refused({ name, error, kind }: { name: string; error: string; kind: "app" | "bot" }): Finding {
   const what = `Slack does not accept ${name} (${error}).`;
-  if (error === "ratelimited") return warning(what, "Slack asks for fewer calls: try again in a minute.");
+  if (error === "ratelimited") return warning(what, "Slack wants fewer calls. Try again in a minute.");
   return failed(what, tokenRefusalText({ error, kind }));
 }
 
@@ -102,7 +102,7 @@ export function tokenChecks({ config, identity, manifestCommand, timeoutMs = 30_
         if (scopes === undefined) return skipped("Slack did not say which scopes the token has.");
         const needed = botScopes(config);
         const missing = needed.filter((scope) => !scopes.includes(scope));
-        if (missing.length === 0) return ok(`All ${needed.length} are there.`);
+        if (missing.length === 0) return ok(`The token has all ${needed.length} that are needed.`);
         const remedy = `Paste what ${manifestCommand} prints under "App Manifest" of the app, and reinstall the app ("Install App").`;
         return failed(`Missing: ${missing.join(", ")}.`, remedy);
       },
@@ -143,7 +143,7 @@ export function appTokenCheck({ slack }: Config, readSecret: ReadSecret): Check 
       const call = { token: async () => token, apiUrl: slack.apiUrl, args: {}, timeoutMs: callTimeoutMs, signal };
       try {
         await callWebApi({ ...call, method: "apps.connections.open" });
-        return ok("Slack would open a connection of Socket Mode.");
+        return ok("Slack would open a Socket Mode connection.");
       } catch (thrown) {
         const { kind, slackError } = toSlackError(thrown);
         const error = kind === "rate_limited" ? "ratelimited" : slackError;
@@ -245,9 +245,12 @@ export function allowlistCheck({ configured, added, stageOption }: AllowlistSour
     name: "who may ask",
     needs: added,
     check(count) {
-      if (configured + count > 0) return ok(`${configured} rules of the configuration, ${count} that were added.`);
+      if (configured + count > 0)
+        return ok(
+          `${configured} ${configured === 1 ? "rule" : "rules"} in the configuration, ${count} added by sekisho allow.`,
+        );
       const command = `${sekisho} allow add --team T012AB3CD${stageOption}`;
-      return warning("Nobody: there is no rule.", `${command}, with your workspace's id.`);
+      return warning("Nobody: there is no rule.", `Run ${command} with your workspace's ID.`);
     },
   });
 }

@@ -122,9 +122,9 @@ export async function createStageGroups({ config, named, location, signal }: Sta
           needs: stack,
           async check({ queueUrl }) {
             const { waiting, inFlight, delayed } = await readDepth({ queueUrl, region, signal });
-            const what = `${waiting} messages wait, ${inFlight} are being handled, ${delayed} are delayed.`;
+            const what = `Messages: ${waiting} waiting, ${inFlight} being handled, ${delayed} delayed.`;
             if (waiting <= manyWaiting) return ok(what);
-            const remedy = `If they do not get fewer, look at the alarms MessagesWait, WorkerErrors and WorkerThrottles, then at the worker's log. ${sekisho} tasks list${stageOption}`;
+            const remedy = `If there are not fewer soon, look at the alarms MessagesWait, WorkerErrors and WorkerThrottles, then at the worker's log. ${sekisho} tasks list${stageOption}`;
             return warning(what, remedy);
           },
         }),
@@ -135,7 +135,9 @@ export async function createStageGroups({ config, named, location, signal }: Sta
             const { waiting, inFlight } = await readDepth({ queueUrl: deadLettersUrl, region, signal });
             if (waiting + inFlight === 0) return ok("There are none.");
             const remedy = `${sekisho} dead-letters list${stageOption} lists them. Redrive them when the cause is fixed.`;
-            return warning(`${waiting + inFlight} messages failed too often and are kept.`, remedy);
+            const kept = waiting + inFlight;
+            const what = kept === 1 ? "1 message failed too often and is" : `${kept} messages failed too often and are`;
+            return warning(`${what} kept.`, remedy);
           },
         }),
         row({

@@ -44,7 +44,7 @@ async function readTask(
       findTask({ zone, id: fromLines ?? id.toLowerCase(), note: run.note }),
     );
   } catch (error) {
-    const thrown = toFileError({ error, file: "The file of tasks" }) ?? error;
+    const thrown = toFileError({ error, file: "The task file" }) ?? error;
     const isUsage = thrown instanceof UsageError || thrown instanceof ConfigError;
     if (run.signal.aborted || isUsage || !(thrown instanceof Error)) throw thrown;
     if (fromLines !== undefined) {

@@ -53,14 +53,14 @@ export function createArchivedDeadLetters({ named, zone, signal }: StageArchive)
     }
     const { requestId } = message;
     const stored = await zone.store.get({ id: requestId });
-    if (stored === undefined) return { ...row, requestId, task: "none", reason: "The task was never stored" };
+    if (stored === undefined) return { ...row, requestId, task: "none", reason: "The task was never stored." };
     const outcome = (stored.task && describeOutcome(stored.task)) ?? stored.state;
     return { ...row, requestId, task: stored.state, reason: `Failed too often. Task: ${outcome}` };
   }
 
   return {
     about:
-      "Messages that the workers of the stage gave up on. Their users have been told. A redrive starts tasks that never started. For tasks that have ended, it repeats only the delivery. No agent runs twice.",
+      "Messages that the stage's workers gave up on. The users have been told. A redrive starts tasks that never started. For tasks that have ended, it only delivers the answer again. No agent runs twice.",
     list: () =>
       inTurn(async () => {
         const { deadLettersUrl: queueUrl } = await readStackOutputs({ ...named, signal });
@@ -111,7 +111,7 @@ export function createUndeliveredAnswers({ zone }: { zone: TaskZone }): DeadLett
 
   return {
     about:
-      "On one machine there are no dead letters: their tasks fail at once, and the users are told. This list shows tasks whose answer Slack did not accept. A redrive posts the answer again. No agent runs again.",
+      "On one machine there are no dead letters: a task fails at once, and its user is told. This list shows tasks whose answer Slack did not accept. A redrive posts the answer again. No agent runs again.",
     async list() {
       const rows: DeadLetterRow[] = [];
       for await (const task of undelivered()) {

@@ -54,7 +54,7 @@ export function createOperatorsPage({ source, admission, pollMs, log }: PageOpti
     "GET dead-letters": async () => ({ about: deadLetters.about, rows: await deadLetters.list() }),
     "POST dead-letters/redrive": async ({ json, visitor: { operator } }) => {
       const asked = redriveSchema.safeParse(await json()).data;
-      if (asked === undefined) throw new Refusal(400, "Give request ids, or all: true.");
+      if (asked === undefined) throw new Refusal(400, "Give request IDs, or all: true.");
       const redriven = await deadLetters.redrive("all" in asked ? undefined : asked.requestIds);
       for (const { requestId } of redriven) {
         log.info("operator_asked", { operation: "redrive", request_id: requestId, operator });
@@ -126,12 +126,12 @@ function createExplain({ log }: { log: Log }): Explain {
   const forPeople = [AwsFailure, EngineFileError, NoSuchTask];
   let last: string | undefined;
   return (error) => {
-    const thrown = toFileError({ error, file: "The file of tasks" }) ?? error;
+    const thrown = toFileError({ error, file: "The task file" }) ?? error;
     if (thrown instanceof Error && forPeople.some((kind) => thrown instanceof kind)) return thrown.message;
     const cause = errorKind(thrown);
     if (cause !== last) log.warn("operator_page_failed", { cause_kind: cause });
     last = cause;
-    return "That cannot be read or done now. The page's log, in the terminal where it was started, says more.";
+    return "That cannot be read or done right now. See the page's log, in the terminal where it was started.";
   };
 }
 

@@ -22,7 +22,7 @@ export function createTaskRoutes({ source: { zone, pictureOf }, log }: TaskRoute
   async function find([given = ""]: readonly string[]): Promise<Task> {
     const id = given.toLowerCase();
     if (idPattern.test(id)) return findTask({ zone, id, note: () => {} });
-    throw new Refusal(404, "No task has this id.");
+    throw new Refusal(404, "No task has this ID.");
   }
 
   function action(operation: string, run: (task: Task) => Promise<object>): Handler {

@@ -72,7 +72,7 @@ export function createTokenAdmission({ authenticator, publicHost, log, now = Dat
       if (reason === "permission_denied") throw new Refusal(403, "You are signed in, but you do not have access.");
       if (reason === "unauthenticated") throw unknownVisitor();
       log.warn("operator_not_verified", { cause_kind: errorKind(thrown) });
-      throw new Refusal(503, "The token cannot be verified now. Try again in a minute.");
+      throw new Refusal(503, "The token cannot be verified right now. Try again in a minute.");
     }
   }
 

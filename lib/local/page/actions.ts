@@ -86,8 +86,8 @@ export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): 
 
   const noThread = "This channel or thread does not exist.";
   const noButton = "The message no longer has this button.";
-  const noModal = "This window is no longer open.";
-  const noText = "Enter a text of 1 to 40,000 characters.";
+  const noModal = "This dialog is no longer open.";
+  const noText = "Enter a message of 1 to 40,000 characters.";
   return {
     "POST /local/messages": action({ schema: messageSchema, invalid: noText, impossible: noThread, run: post }),
     "POST /local/clicks": action({ schema: clickSchema, invalid: noButton, impossible: noButton, run: click }),

@@ -120,10 +120,15 @@ async function readBytes({ request, visitor, type, maxBytes }: BodyRequest): Pro
   const given = request.headers["content-type"]?.toLowerCase().split(";", 1)[0]?.trim();
   if (given !== type) throw new Refusal(415, `This address accepts only ${type}.`);
   const bytes = await readRequestBody({ request, maxBytes });
-  if (typeof bytes === "string") throw new Refusal(413, `This is too large. The limit is ${maxBytes} bytes.`);
+  if (typeof bytes === "string") throw new Refusal(413, `This is too large. The limit is ${formatSize(maxBytes)}.`);
   // A body may take its time, and somebody may have signed out meanwhile.
   if (visitor.ended?.aborted) throw new Refusal(401, "The session has ended. Sign in again.");
   return bytes;
+}
+
+function formatSize(bytes: number): string {
+  const mebibyte = 1024 * 1024;
+  return bytes >= mebibyte ? `${Math.floor(bytes / mebibyte)} MB` : `${Math.floor(bytes / 1024)} KB`;
 }
 
 export function respondJson(response: ServerResponse, body: unknown): void {

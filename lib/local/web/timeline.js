@@ -4,9 +4,9 @@ import { h } from "./dom.js";
 const zones = {
   slack: "Slack",
   verification: "Verification zone",
-  transport: "transport",
+  transport: "Transport",
   execution: "Execution zone",
-  agent: "agent",
+  agent: "Agent",
 };
 /** The steps that are open, so that drawing again does not close them. */
 const opened = new Set();

@@ -139,12 +139,12 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     await place.allow("add", "--team", "T1", "--group", "S1", "--label", "reviewers");
     expect(await why("--channel", "C9", "--user", "U1")).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/may ask in C9 of T1, by a rule of .*channel C9 "bootstrap"/),
+      stdout: expect.stringMatching(/may ask in C9 of T1, by a rule in .*channel C9 "bootstrap"/),
     });
     const byGroup = await why("--channel", "C1", "--user", "U1");
     expect(byGroup).toMatchObject({
       code: 1,
-      stdout: expect.stringMatching(/user group in one of:\n {2}rule \d+: .*"reviewers"/),
+      stdout: expect.stringMatching(/user group of one of these:\n {2}rule \d+: .*"reviewers"/),
     });
     await place.allow("add", "--user", "U1");
     expect((await why("--channel", "C1", "--user", "U1")).stdout).toMatch(/by rule \d+: user U1/);
@@ -166,7 +166,9 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     const asked = ["why", "--team", "T1", "--channel", "C3", ...who, ...where];
     const none = await place.allow(...asked);
     expect(none).toMatchObject({ code: 1, stdout: expect.stringContaining(text) });
-    expect(/where no other organization reads along, by rule \d+/.test(none.stdout)).toBe(where.length > 0);
+    expect(/in channels that are not shared with other organizations, by rule \d+/.test(none.stdout)).toBe(
+      where.length > 0,
+    );
     const [, args = ""] = /npx --no-install sekisho allow (add .*)$/m.exec(none.stdout) ?? [];
     expect(await place.sekisho("allow", ...args.split(" "))).toMatchObject({ code: 0 });
     expect(await place.allow(...asked)).toMatchObject({ code: 0 });

@@ -47,7 +47,7 @@ describe("runChecks", () => {
     const hanging = check("hangs", () => new Promise(() => {}));
     const found = await run([hanging, check("well", async () => ok("yes"))], { timeoutMs: 20 });
     expect(found).toMatchObject([
-      { status: "failed", what: "It did not end within 0.02 s.", remedy: expect.any(String) },
+      { status: "failed", what: "It did not finish within 0.02 s.", remedy: expect.any(String) },
       { status: "ok" },
     ]);
   });

@@ -86,7 +86,7 @@ describe("sekisho doctor where Slack and a destination are configured", () => {
     expect(told(found, "signing secret")).toContain(
       "accepts a request that is signed with SLACK_SIGNING_SECRET, unless it is old",
     );
-    expect(told(found, "blocks of messages")).toMatch(/^ok: Slack takes all 11 kinds of messages and views\.$/);
+    expect(told(found, "blocks of messages")).toMatch(/^ok: Slack accepts all 11 kinds of messages and views\.$/);
     expect(told(found, "far")).toMatch(/^ok: A peer 7 \(\d+ ms\)$/);
     expect(told(found, "clock")).toMatch(/^ok: At most \d s from Slack/);
     expect(machine.printed()).not.toContain("as-good-as-a-token");
@@ -208,7 +208,7 @@ describe("sekisho doctor explains about Slack", () => {
     configured();
     slack.inject({ method: "auth.test", type: "rate_limited", retryAfterSeconds: 3 });
     const found = await machine.doctor(withSlack);
-    expect(told(found, "bot token")).toMatch(/^warning: .*ratelimited.* → .*try again in a minute/);
+    expect(told(found, "bot token")).toMatch(/^warning: .*ratelimited.* → .*Try again in a minute/);
     expect(found.code).toBe(0);
   });
 
@@ -258,13 +258,13 @@ describe("sekisho doctor explains about Slack", () => {
   it("a workspace in which nobody may ask", async () => {
     configured();
     expect(told(await machine.doctor(withSlack), "who may ask")).toMatch(
-      /^warning: Nobody.* → npx --no-install sekisho allow add --team/,
+      /^warning: Nobody.* → Run npx --no-install sekisho allow add --team/,
     );
     const words = ["add", "--team", "T1", "--store", join(machine.folder, ".sekisho", "verification.db")];
     await openSqliteEngine({ file: join(machine.folder, ".sekisho", "verification.db") }).close();
     expect((await commandHere(["allow", ...words], {})).code).toBe(0);
     expect(told(await machine.doctor(withSlack), "who may ask")).toBe(
-      "ok: 0 rules of the configuration, 1 that were added.",
+      "ok: 0 rules in the configuration, 1 added by sekisho allow.",
     );
   });
 
@@ -307,7 +307,7 @@ describe("sekisho doctor explains about the stored data", () => {
     expect(told(found, "store verification.db")).toMatch(/^failed: .*damaged\. → /);
     expect(told(found, "queue verification.db")).toMatch(/^failed: .*damaged\. → Restore it from a copy/);
     const traced = await commandHere(["trace", "a66468cb", "--store", file], {});
-    expect(traced).toMatchObject({ code: 1, stderr: expect.stringMatching(/^The file of tasks .*damaged\. Restore/) });
+    expect(traced).toMatchObject({ code: 1, stderr: expect.stringMatching(/^The task file .*damaged\. Restore/) });
     expect(traced.stderr).not.toContain("log lines");
   });
 
@@ -335,7 +335,7 @@ describe("sekisho doctor explains about ports", () => {
     const found = await machine.doctor({ SEKISHO_PORT: String(port), SEKISHO_EXECUTION_PORT: "0" });
     other.closeAllConnections();
     other.close();
-    expect(told(found, `port ${port}`)).toMatch(/^failed: .*than a Verification zone.* → .*SEKISHO_PORT/);
+    expect(told(found, `port ${port}`)).toMatch(/^failed: .*than the Verification zone.* → .*SEKISHO_PORT/);
   });
 });
 

@@ -126,7 +126,7 @@ describe("sekisho doctor where a zone runs", () => {
   it("checks that zone", async () => {
     machine.write(words);
     const found = await machine.doctor({ ...env(), SLACK_BOT_TOKEN });
-    expect(told(found, `port ${zone.port}`)).toBe("ok: The Verification zone runs here.");
+    expect(told(found, `port ${zone.port}`)).toBe("ok: The Verification zone is running here.");
     expect(told(found, "entry")).toBe("ok: The zone that runs here refuses an unsigned request.");
     expect(told(found, "signing secret")).toMatch(/^ok: The zone that runs here accepts a request that is signed/);
   });

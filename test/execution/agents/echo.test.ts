@@ -12,7 +12,9 @@ describe("the echo agent", () => {
   it("repeats what the person wrote, without ids", async () => {
     const { updates, slept } = await updatesOf("関所?", { user_id: "U1", thread_ts: "1.2" });
     expect(slept).toEqual([]);
-    expect(updates).toEqual([{ type: "answer", text: "I am the echo agent. You wrote:\n関所?" }]);
+    expect(updates).toEqual([
+      { type: "answer", text: "I'm the echo agent. I just repeat what you send me. You wrote:\n関所?" },
+    ]);
   });
 
   it("asks with a form of every type of field, and tells what was filled in", async () => {
@@ -32,10 +34,12 @@ describe("the echo agent", () => {
 
   it("says how many files came along", async () => {
     const file = { id: "a", name: "a.txt", mimetype: "text/plain", size: 2, url: "a.txt" };
-    const attached = async (...attachments: object[]) =>
-      answerIn((await updatesOf("Look", { attachments } as object)).updates).split("\n")[0];
+    const says = async (text: string, attachments: object[]) =>
+      answerIn((await updatesOf(text, { attachments } as object)).updates);
+    const attached = async (...attachments: object[]) => (await says("Look", attachments)).split("\n")[0];
     expect(await attached(file)).toMatch(/You wrote and attached a file:$/);
     expect(await attached(file, file)).toMatch(/You wrote and attached 2 files:$/);
+    expect(await says("", [file])).toMatch(/You attached a file\.$/);
   });
 
   it.each([

@@ -28,7 +28,7 @@ const answered: Evidence = {
   requestId,
   kind: "sync",
   isTaken: true,
-  posts: [{ part: 1, text: "I am the echo agent. Good morning." }],
+  posts: [{ part: 1, text: "I'm the echo agent. Good morning." }],
   files: 0,
   starts: 1,
   overlaps: [],
@@ -36,7 +36,7 @@ const answered: Evidence = {
   hostTask: hostTask("completed"),
 };
 const question = { part: 2001, text: "Shall I go on?" };
-const unattached = [{ part: 1, text: "I am the echo agent. I couldn't attach this file: gate.png" }];
+const unattached = [{ part: 1, text: "I'm the echo agent. I couldn't attach this file: gate.png" }];
 const told: Evidence = { ...answered, posts: [{ part: 1, text: "words of ours" }], hostTask: hostTask("failed") };
 const unheard: Evidence = { ...told, isTaken: false, record: undefined, hostTask: undefined, posts: [], starts: 0 };
 

@@ -22,7 +22,7 @@ export type Evidence = {
 };
 
 /** Only the echo agent says this. */
-const agentsText = "I am the echo agent";
+const agentsText = "I'm the echo agent";
 
 export function violationsOf({ evidence, others }: { evidence: Evidence; others: Map<string, Evidence> }): string[] {
   const { requestId, kind, posts, files, starts, record, hostTask, overlaps } = evidence;

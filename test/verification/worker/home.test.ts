@@ -70,7 +70,7 @@ describe("the App Home", () => {
     await world.deliver(own).run();
     await handle(world, opened);
     expect(cancelable(world)).toEqual([]);
-    expect(JSON.stringify(world.homes)).toContain("Nothing is under way.");
+    expect(JSON.stringify(world.homes)).toContain("You have no tasks in progress.");
     expect(JSON.stringify(world.homes)).not.toContain(own.message.text);
   });
 

@@ -168,7 +168,9 @@ describe("a message with files", () => {
     const world = failedWorld({ asked });
     await world.run();
     await world.clickButton(click()).run();
-    expect(answersOf(world, retryId)).toEqual([expect.stringContaining("The files of the original message are gone")]);
+    expect(answersOf(world, retryId)).toEqual([
+      expect.stringContaining("The files in the original message are no longer available"),
+    ]);
     expect(world.starts).toEqual([ask.requestId]);
   });
 

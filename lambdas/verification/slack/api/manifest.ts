@@ -81,7 +81,7 @@ function messageShortcut(name: string) {
     name,
     type: "message",
     callback_id: askAboutShortcut,
-    description: "Hand this message to the agent",
+    description: "Send this message to the agent",
   } as const;
 }
 

@@ -64,7 +64,7 @@ const giveReference = "下のお問い合わせ番号を管理者にお伝えく
 
 const failureTexts: Record<Situation, Record<Locale, Notice>> = {
   agent_failed: {
-    en: { happened: "The agent couldn't finish this.", todo: "Try again, or say it in other words." },
+    en: { happened: "The agent couldn't finish this.", todo: "Try again, or rephrase your request." },
     ja: {
       happened: "エージェントが作業を完了できませんでした。",
       todo: "もう一度試すか、依頼の書き方を変えてみてください。",
@@ -79,7 +79,7 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
     ja: { happened: "この依頼はキャンセルされました。", todo: "まだ必要な場合は、もう一度ご依頼ください。" },
   },
   lost: {
-    en: { happened: "This was interrupted before it was done.", todo: "Check what was done before you ask again." },
+    en: { happened: "This was interrupted before it finished.", todo: "Check what was done before you ask again." },
     ja: {
       happened: "処理が途中で中断されました。",
       todo: checkFirst,
@@ -107,8 +107,8 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
   },
   mismatch: {
     en: {
-      happened: "Something is wrong between me and the agent.",
-      todo: "Tell your admin, and give them the reference below.",
+      happened: "I couldn't communicate with the agent.",
+      todo: "Tell your admin and give them the reference below.",
     },
     ja: {
       happened: "エージェントと正しく通信できませんでした。",
@@ -117,8 +117,8 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
   },
   not_let_in: {
     en: {
-      happened: "The agent didn't accept my credentials.",
-      todo: "Tell your admin, and give them the reference below.",
+      happened: "I couldn't sign in to the agent.",
+      todo: "Tell your admin and give them the reference below.",
     },
     ja: {
       happened: "エージェントへの接続を認証できませんでした。",
@@ -141,7 +141,7 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
     },
   },
   no_text: {
-    en: { happened: "I found nothing to work on in your message.", todo: "Tell me what you need in a few words." },
+    en: { happened: "I couldn't find a request in your message.", todo: "Tell me what you need in a few words." },
     ja: {
       happened: "メッセージから依頼の内容を読み取れませんでした。",
       todo: "してほしいことを文章でお送りください。",
@@ -160,8 +160,8 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
   },
   too_large: {
     en: {
-      happened: "Your message, or the answer to it, is too large.",
-      todo: "Shorten it, or ask for less at once.",
+      happened: "Your message or the answer to it is too large.",
+      todo: "Shorten your message, or ask for less at once.",
     },
     ja: { happened: "メッセージまたは回答のサイズが大きすぎます。", todo: "内容を短くするか、分けてご依頼ください。" },
   },
@@ -177,8 +177,8 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
   },
   too_long_for_session: {
     en: {
-      happened: "This could take longer than the agent can run, so I didn't start it.",
-      todo: "Ask your admin to lower the time limit.",
+      happened: "The agent can't run long enough to finish this, so I didn't start it.",
+      todo: "Ask your admin to check the time limit, and give them the reference below.",
     },
     ja: {
       happened: "エージェントが動作できる時間内に終わらない可能性があるため、開始しませんでした。",

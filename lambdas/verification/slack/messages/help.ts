@@ -31,7 +31,7 @@ export function helpText({ overview, locale }: { overview: Overview; locale: Loc
 const labels = {
   about: { en: "What I do:", ja: "できること：" },
   asking: { en: "How to ask:", ja: "使い方：" },
-  people: { en: "Who may ask:", ja: "利用できる人：" },
+  people: { en: "Who can ask:", ja: "利用できる人：" },
   tasks: { en: "Your tasks:", ja: "進行中：" },
   quota: { en: "Your limit:", ja: "利用上限：" },
 } as const satisfies Record<string, Record<Locale, string>>;
@@ -44,8 +44,8 @@ const examples: Record<Locale, (prompt: string) => string> = {
 const tasksText: Record<Locale, (count: number, hasMore: boolean) => string> = {
   en: (count, hasMore) =>
     count === 0
-      ? "None are under way."
-      : `${hasMore ? "More than " : ""}${count} under way. My Home tab lists them, and you can cancel them there.`,
+      ? "You have none in progress."
+      : `${count}${hasMore ? " or more" : ""} in progress. See or cancel ${count === 1 && !hasMore ? "it" : "them"} in my Home tab.`,
   ja: (count, hasMore) =>
     count === 0
       ? "進行中の依頼はありません。"
@@ -58,7 +58,7 @@ const everyoneIn: Record<Locale, (channels: string) => string> = {
   ja: (channels) => `${channels} の全員`,
 };
 const chosen: Record<Locale, string> = {
-  en: "people whom an admin has added",
+  en: "people an admin has added",
   ja: "管理者が追加した人",
 };
 const listed: Record<Locale, (who: string) => string> = {
@@ -81,5 +81,5 @@ function peopleText({ rules }: Overview, locale: Locale): string {
         ...(isNamed || channels.length > maxChannels ? [chosen[locale]] : []),
       ];
   if (parts.length === 0) return listed[locale](chosen[locale]);
-  return listed[locale](parts.join(locale === "ja" ? "、" : ", "));
+  return listed[locale](parts.join(locale === "ja" ? "、" : ", and "));
 }

@@ -50,13 +50,13 @@ export function homeBlocks({
 
 const titles: Record<"about" | "people" | "tasks" | "quota", Record<Locale, string>> = {
   about: { en: "What I can do", ja: "できること" },
-  people: { en: "Who may ask", ja: "利用できる人" },
-  tasks: { en: "Your tasks under way", ja: "進行中の依頼" },
+  people: { en: "Who can ask", ja: "利用できる人" },
+  tasks: { en: "Your tasks in progress", ja: "進行中の依頼" },
   quota: { en: "Your limit", ja: "利用上限" },
 };
 
 const shownAt: Record<Locale, (date: string) => string> = {
-  en: (date) => `As of ${date}. Open this tab again to refresh it.`,
+  en: (date) => `Updated ${date}. Reopen this tab to refresh it.`,
   ja: (date) => `${date} 時点の内容です。このタブを開き直すと更新されます。`,
 };
 
@@ -93,7 +93,7 @@ const rulePhrases: Record<Locale, (rule: { who: string; where: string; external:
   en: ({ who, where, external }) => {
     const people = who === "" ? "Everyone" : who;
     const places = where === "" ? (who === "" ? " in this workspace" : "") : ` in ${where}`;
-    return `${people}${places}${external === undefined ? "" : ", also where other organizations are in the channel"}`;
+    return `${people}${places}${external === undefined ? "" : ", including in channels shared with other organizations"}`;
   },
   ja: ({ who, where, external }) => {
     const people = who === "" ? (where === "" ? "このワークスペースの全員" : `${where} の全員`) : who;
@@ -116,9 +116,9 @@ function rulePhrase({ user, group, channel, external }: AllowlistRule, locale: L
   return rulePhrases[locale]({ who: persons.join(" & "), where, external });
 }
 
-const nothing: Record<Locale, string> = { en: "Nothing is under way.", ja: "進行中の依頼はありません。" };
+const nothing: Record<Locale, string> = { en: "You have no tasks in progress.", ja: "進行中の依頼はありません。" };
 const moreTasks: Record<Locale, string> = {
-  en: "There are more. These are the newest ones.",
+  en: "There are more. These are your newest tasks.",
   ja: "ほかにもあります。新しいものだけを表示しています。",
 };
 

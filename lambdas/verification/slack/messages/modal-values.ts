@@ -161,14 +161,14 @@ function problemText(problem: FieldProblem["problem"], locale: Locale): string {
     case "not_a_choice":
       return { en: "Please choose from the list.", ja: "一覧から選択してください。" }[locale];
     case "not_text":
-      return { en: "Please enter a text.", ja: "テキストを入力してください。" }[locale];
+      return { en: "Please enter some text.", ja: "テキストを入力してください。" }[locale];
     case "not_a_number":
       return { en: "Please enter a number.", ja: "数値を入力してください。" }[locale];
     case "not_a_date":
       return { en: "Please choose a date.", ja: "日付を選択してください。" }[locale];
     case "too_long":
       return {
-        en: `This is too long. Use at most ${problem.max} characters.`,
+        en: `This is too long. Use at most ${problem.max === 1 ? "1 character" : `${problem.max} characters`}.`,
         ja: `長すぎます。${problem.max}文字以内で入力してください。`,
       }[locale];
     case "too_small":

@@ -190,7 +190,7 @@ const closeText: LocalizedText = { en: "Close", ja: "閉じる" };
 const askAboutTitle: LocalizedText = { en: "Ask about this", ja: "このメッセージについて依頼" };
 const instructionLabel: LocalizedText = { en: "What should I do with it?", ja: "してほしいこと" };
 const instructionHint: LocalizedText = {
-  en: "Leave this empty to pass the message on as it is. I answer in its thread.",
+  en: "Leave this empty to send the message as it is. I'll answer in its thread.",
   ja: "空欄の場合は、メッセージだけをエージェントに送ります。回答は元のメッセージのスレッドに投稿します。",
 };
 
@@ -200,7 +200,7 @@ const shortcutRefusalText: Record<ShortcutRefusal, LocalizedText> = {
     ja: "アプリがこの会話に参加していないため、メッセージを読んだり回答したりできません。アプリをチャンネルに追加してから、もう一度お試しください。",
   },
   not_set_up: {
-    en: "This isn't set up completely yet. Please ask the person who installed me.",
+    en: "This shortcut isn't fully set up yet. Ask your admin to finish setting it up.",
     ja: "まだ設定が完了していません。アプリをインストールした方にお問い合わせください。",
   },
 };

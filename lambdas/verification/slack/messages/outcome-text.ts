@@ -31,7 +31,7 @@ const canceling: Record<Locale, (count: number) => string> = {
 export const emptyAnswerText: Record<Locale, (files: number) => string> = {
   en: (files) =>
     files === 0
-      ? "The agent's answer is empty. Try again in other words."
+      ? "The agent's answer was empty. Try rephrasing your request."
       : `The agent's answer is in the ${files === 1 ? "attached file" : `${files} attached files`}.`,
   ja: (files) =>
     files === 0
@@ -82,7 +82,7 @@ export const undeliveredText: Record<Locale, string> = {
 
 /** Shown below what the agent had written when its task was canceled. */
 export const canceledAnswerText: Record<Locale, string> = {
-  en: "_Canceled. The text above is not complete._",
+  en: "_Canceled. The answer above is incomplete._",
   ja: "_キャンセルされました。上の内容は途中までです。_",
 };
 
@@ -198,7 +198,7 @@ type Fixed = "too_old" | "unreadable" | "files_gone" | "unanswered" | "not_yours
 const fixed: Record<Fixed, Record<Locale, Notice>> = {
   too_old: {
     en: {
-      happened: "I got your message more than a day late, so I didn't start on it.",
+      happened: "I got your message more than a day late, so I didn't start it.",
       todo: "Ask again if you still need it.",
     },
     ja: {
@@ -215,8 +215,8 @@ const fixed: Record<Fixed, Record<Locale, Notice>> = {
   },
   files_gone: {
     en: {
-      happened: "The files of the original message are gone, so I couldn't try again.",
-      todo: "Send them again in a new message.",
+      happened: "The files in the original message are no longer available, so I couldn't try again.",
+      todo: "Upload them again in a new message.",
     },
     ja: {
       happened: "元のメッセージのファイルが見つからないため、再実行できませんでした。",
@@ -255,7 +255,7 @@ const refused: Record<Locale, (about: About) => Notice> = {
 
 const refusedExternal: Record<Locale, (about: About) => Notice> = {
   en: ({ contact = "your admin" }) => ({
-    happened: "I can't take tasks from you here, because people from other organizations are in this channel.",
+    happened: "I can't help you here, because people from other organizations are in this channel.",
     todo: `Ask ${contact} if you need me here.`,
   }),
   ja: ({ contact }) => ({
@@ -277,8 +277,8 @@ const limited: Record<Locale, (about: Limited) => Notice> = {
       ? {
           happened:
             by === "user"
-              ? "You've reached the limit of tasks you can run at once."
-              : "This channel has reached the limit of tasks it can run at once.",
+              ? "You've reached your limit of tasks in progress."
+              : "This channel has reached its limit of tasks in progress.",
           todo: "Ask again when one of them is done.",
         }
       : {
@@ -314,10 +314,10 @@ const fileRefused: Record<Extract<TaskOutcome, { type: "file_refused" }>["why"],
   too_many: {
     en: ({ most }) =>
       most === 0
-        ? { happened: "I can't take files here.", todo: "Put what matters in your message." }
+        ? { happened: "I can't take files here.", todo: "Put what matters in your message instead." }
         : {
-            happened: `That's too many files.${most === undefined ? "" : ` I can take up to ${most}.`}`,
-            todo: "Send fewer files, or send several messages.",
+            happened: `That's too many files.${most === undefined ? "" : ` I can take up to ${most === 1 ? "1 file" : `${most} files`} at once.`}`,
+            todo: "Send fewer files, or split them across several messages.",
           },
     ja: ({ most }) =>
       most === 0

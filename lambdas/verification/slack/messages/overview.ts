@@ -54,7 +54,7 @@ export function descriptionText({ description }: Overview, locale: Locale): stri
 
 const asking: Record<Locale, (command: string | undefined) => string> = {
   en: (command) =>
-    `Mention me in a channel${command === undefined ? "" : `, type \`${command}\``} or send me a direct message. To go on, reply in the thread.`,
+    `Mention me in a channel${command === undefined ? "" : `, use \`${command}\`,`} or send me a direct message. To follow up, reply in the thread.`,
   ja: (command) =>
     `チャンネルでのメンション、${command === undefined ? "またはダイレクトメッセージ" : `ダイレクトメッセージ、または \`${command}\` コマンド`}でご依頼ください。続けて依頼するときは、スレッドで返信してください。`,
 };
@@ -65,8 +65,9 @@ export function askingText({ command }: Overview, locale: Locale): string {
 
 const routeSentences: Record<Locale, (route: { word: string; channel: string; agent: string }) => string> = {
   en: ({ word, channel, agent }) => {
-    if (word !== "") return `Begin with ${word}${channel && ` in ${channel}`} to ask ${agent}.`;
-    return channel === "" ? `Everything else goes to ${agent}.` : `In ${channel} you ask ${agent}.`;
+    if (word !== "")
+      return `${channel && `In ${channel}, `}${channel ? "start" : "Start"} your message with ${word} to ask ${agent}.`;
+    return channel === "" ? `Everything else goes to ${agent}.` : `In ${channel}, messages go to ${agent}.`;
   },
   ja: ({ word, channel, agent }) => {
     if (word !== "") return `${channel && `${channel} では `}${word} で始まるメッセージには ${agent} が対応します。`;
@@ -89,8 +90,8 @@ export function routeLines({ routes }: Overview, locale: Locale): string[] {
 const left: Record<Locale, (quota: NonNullable<RemainingQuota["inPeriod"]>) => string> = {
   en: ({ left: count, of, spanMs, freeAtMs }) =>
     count > 0 || freeAtMs === undefined
-      ? `You have ${count} of ${of} tasks left. Those of the last ${spanText({ spanMs, locale: "en" })} count.`
-      : `You've reached your limit of ${of} tasks. The next one is possible ${slackDate({ atMs: freeAtMs, locale: "en" })}.`,
+      ? `You can start up to ${of} ${of === 1 ? "task" : "tasks"} in any ${spanText({ spanMs, locale: "en" })}. You have ${count} left.`
+      : `You've reached your limit of ${of} ${of === 1 ? "task" : "tasks"} in ${spanText({ spanMs, locale: "en" })}. You can ask again ${slackDate({ atMs: freeAtMs, locale: "en" })}.`,
   ja: ({ left: count, of, spanMs, freeAtMs }) =>
     count > 0 || freeAtMs === undefined
       ? `直近${spanText({ spanMs, locale: "ja" })}で${of}件まで依頼できます（残り${count}件）。`
@@ -98,7 +99,8 @@ const left: Record<Locale, (quota: NonNullable<RemainingQuota["inPeriod"]>) => s
 };
 
 const atOnceLeft: Record<Locale, (quota: NonNullable<RemainingQuota["atOnce"]>) => string> = {
-  en: ({ left: count, of }) => `You can run ${of} at once, so ${count} more now.`,
+  en: ({ left: count, of }) =>
+    `You can have ${of} ${of === 1 ? "task" : "tasks"} in progress at once, and you have ${of - count || "none"} now.`,
   ja: ({ left: count, of }) => `同時に依頼できるのは${of}件までです（残り${count}件）。`,
 };
 

@@ -156,11 +156,11 @@ function isEnding(activity: TaskActivity): boolean {
 
 const barLength = 10;
 
-/** `▓▓▓░░░░░░░ 30 %`. Rounds down, so that the bar is full only at 100 %. */
+/** `▓▓▓░░░░░░░ 30%`. Rounds down, so that the bar is full only at 100%. */
 export function percentBar(percent: number): string {
   const whole = Math.floor(Math.min(100, Math.max(0, percent)));
   const filled = Math.floor((whole / 100) * barLength);
-  return `${"▓".repeat(filled)}${"░".repeat(barLength - filled)} ${whole} %`;
+  return `${"▓".repeat(filled)}${"░".repeat(barLength - filled)} ${whole}%`;
 }
 
 const before = "…\n\n";

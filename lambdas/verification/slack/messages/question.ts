@@ -145,7 +145,7 @@ const openFormLabel: LocalizedText = { en: "Answer", ja: "回答する" };
 
 const hints: Record<"buttons" | "form" | "reply" | "more" | "auth", LocalizedText> = {
   buttons: {
-    en: "Choose a button, or reply in this thread.",
+    en: "Press a button, or reply in this thread.",
     ja: "ボタンを押すか、このスレッドで返信してください。",
   },
   form: {
@@ -154,17 +154,17 @@ const hints: Record<"buttons" | "form" | "reply" | "more" | "auth", LocalizedTex
   },
   reply: { en: "Reply in this thread to answer.", ja: "回答は、このスレッドで返信してください。" },
   more: {
-    en: "Choose a button, or reply in this thread. More choices:",
+    en: "Press a button, or reply in this thread. More choices:",
     ja: "ボタンを押すか、このスレッドで返信してください。ほかの選択肢：",
   },
   auth: {
-    en: "The agent needs you to sign in or give it access. Follow its instructions. Never post a password or a token here.",
+    en: "The agent needs you to sign in or give it access. Follow its instructions. Never post passwords or tokens here.",
     ja: "エージェントが、サインインまたはアクセスの許可を求めています。案内に沿って操作してください。パスワードやトークンは、ここには絶対に書かないでください。",
   },
 };
 
 export const noPromptText: LocalizedText = {
-  en: "The agent needs your answer to go on.",
+  en: "The agent needs your answer to continue.",
   ja: "続けるには、回答が必要です。",
 };
 
@@ -211,7 +211,7 @@ const refusals: Record<Exclude<ReplyRefusalType, "answered">, LocalizedText> = {
   },
   over: { en: "This has already ended.", ja: "この依頼はすでに終了しています。" },
   form_too_late: {
-    en: "That took too long to open. Press the button again.",
+    en: "The form took too long to open. Press the button again.",
     ja: "時間がかかったため、フォームを開けませんでした。もう一度ボタンを押してください。",
   },
   form_not_opened: {
@@ -219,11 +219,11 @@ const refusals: Record<Exclude<ReplyRefusalType, "answered">, LocalizedText> = {
     ja: "フォームを開けませんでした。もう一度ボタンを押すか、このスレッドで返信してください。",
   },
   shortcut_not_opened: {
-    en: "That took too long to open. Choose the shortcut again.",
+    en: "The shortcut took too long to open. Try it again.",
     ja: "時間がかかったため、入力画面を開けませんでした。もう一度ショートカットを選択してください。",
   },
   retried: {
-    en: "I've already tried this again. Look further down in this thread.",
+    en: "I've already tried this again. See further down in this thread.",
     ja: "すでに再実行しています。このスレッドの新しいメッセージをご覧ください。",
   },
 };

@@ -113,11 +113,11 @@ export type TaskText = {
 
 const lateChangeText: Record<NonNullable<Task["lateChange"]>, Record<Locale, string>> = {
   edited: {
-    en: "Your edit came too late: the agent already has the first version. Tell me here what should be different.",
+    en: "Your edit came too late: the agent already has your original message. Reply here with what should change.",
     ja: "編集が間に合わず、編集前のメッセージがエージェントに送られました。変更点は、このスレッドでお知らせください。",
   },
   deleted: {
-    en: "The message was deleted, but the agent already has it, so the task goes on. Press Cancel to end it.",
+    en: "The message was deleted, but the agent is already working on it. Press Cancel to stop it.",
     ja: "メッセージは削除されましたが、すでにエージェントに送られているため、処理を続けます。止めるには「キャンセル」を押してください。",
   },
 };
@@ -179,7 +179,7 @@ const retryLabel: Record<Locale, string> = { en: "Try again", ja: "もう一度�
 const confirmRetry = {
   en: {
     title: "Try again?",
-    text: "This may be done already, or still be running. Then it would happen twice.",
+    text: "This may already be done or still be running, so it could happen twice.",
     confirm: "Try again",
     deny: "Not now",
   },

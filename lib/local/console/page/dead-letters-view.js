@@ -39,16 +39,21 @@ export function deadLettersView({ box, say, left }) {
   }
 
   async function redrive(requestId) {
-    const what = requestId === undefined ? `all ${count(rows.length, "dead letter")}` : shortId(requestId);
+    const what =
+      requestId === undefined
+        ? rows.length === 1
+          ? "the dead letter"
+          : `all ${rows.length} dead letters`
+        : shortId(requestId);
     const text =
-      "Tasks that never started will start. For tasks that have ended, only the delivery of the answer is repeated. No agent runs twice.";
+      "Tasks that never started will start. For tasks that have ended, only the answer is delivered again. No agent runs twice.";
     if (!(await confirmed({ title: `Redrive ${what}?`, text, yes: "Redrive" }))) return;
     await problem.attempt(async () => {
       const body = requestId === undefined ? { all: true } : { requestIds: [requestId] };
       const { redriven } = await act("dead-letters/redrive", body);
       say(`${count(redriven.length, "task")} redriven.`);
       await look();
-      if (redriven.length === 0) throw new Error("This dead letter no longer exists.");
+      if (redriven.length === 0) throw new Error("Nothing was redriven: these dead letters no longer exist.");
     });
   }
 

@@ -20,7 +20,7 @@ export function listView({ box, live, say, left }) {
   const filter = h("input.filter", {
     type: "search",
     value: filters.text,
-    placeholder: "Filter by id, person, channel, destination",
+    placeholder: "Filter by ID, person, channel or destination",
     "aria-label": "Filter",
     "aria-keyshortcuts": "/",
     oninput() {
@@ -47,7 +47,7 @@ export function listView({ box, live, say, left }) {
   const choices = h("div.choices.panel", { role: "group", "aria-label": "Which tasks" });
   const list = h("ul.tasks.panel", { "aria-label": "Tasks" });
   const foot = h("div.tools");
-  const columns = ["State", "Request", "Destination", "Person, channel", "Next or outcome", "Age"];
+  const columns = ["State", "Request", "Destination", "Person, channel", "Next step or outcome", "Age"];
   box.append(
     h("h2.hidden", "Tasks"),
     h("div.tools", choices, filter, whose),
@@ -221,7 +221,7 @@ function searchText({ id, taskId, state, destination, team, channel, user, threa
 function drawNext({ text, nextAtMs, percent, state, polls, attempts, votes }) {
   const isOpen = state !== "done";
   const notes = [
-    percent !== undefined && `${Math.round(percent)} %`,
+    percent !== undefined && `${Math.round(percent)}%`,
     isOpen && polls > 0 && count(polls, "poll"),
     isOpen && attempts > 0 && `attempt ${attempts + 1}`,
     votes?.up > 0 && `👍 ${votes.up}`,

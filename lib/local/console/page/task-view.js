@@ -10,13 +10,13 @@ const actions = {
   cancel: {
     label: "Cancel",
     title: "Cancel this task?",
-    text: "The agent is asked to stop, and the thread says that the task was canceled. If a result arrives first, it is posted instead.",
+    text: "The agent is asked to stop, and the thread says that the task was canceled. If a result arrives first, that is posted instead.",
     yes: "Cancel the task",
   },
   retry: {
     label: "Retry",
     title: "Retry this task?",
-    text: "The agent runs again as a new task, with the message as it is in Slack now. Anything that the first run did may happen twice.",
+    text: "The agent runs again as a new task, with the message as it is in Slack now. Anything the first run did may happen twice.",
     yes: "Retry the task",
   },
   redrive: {
@@ -42,7 +42,7 @@ export function taskView({ box, say, id, left }) {
     facts,
     states,
     h("section.panel", h("h3", "Timeline"), note, timeline),
-    h("details", h("summary.soft", "Record, without texts"), record),
+    h("details", h("summary.soft", "Stored record, without texts"), record),
   );
   box.append(h("a", { href: "#/tasks" }, "← Tasks"), head, problem.box, body);
 
@@ -114,14 +114,14 @@ function drawFacts({ row, task: { message, call }, picture }) {
     Channel: row.channel,
     Thread: row.thread,
     Workspace: row.team,
-    Asked: ageOf(row.receivedAtMs),
+    Asked: ageOf(row.receivedAtMs, "ago"),
     Took: tookMs >= 0 && durationText(tookMs),
     Deadline: coming(call?.deadlineAtMs),
     Expected: coming(row.nextAtMs),
     Calls: calls.filter(Boolean).join(", "),
     Votes: row.votes && `👍 ${row.votes.up}, 👎 ${row.votes.down}`,
     Message: parts.filter(Boolean).join(", "),
-    "Execution task id": row.taskId,
+    "Execution zone task ID": row.taskId,
     Trace: picture?.traceId,
     "Retry of": row.retryOf && h("a", { href: `#/tasks/${row.retryOf}` }, shortId(row.retryOf)),
   };

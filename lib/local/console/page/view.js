@@ -65,12 +65,12 @@ export function confirmed({ title, text, yes }) {
 const keys = [
   ["j  k  ↓  ↑", "next and previous task"],
   ["Enter", "open the task"],
-  ["Esc", "back to the list, or leave the filter"],
+  ["Esc", "go back to the list, or leave the filter"],
   ["/", "filter"],
   ["c", "cancel the open task"],
   ["r", "retry the open task"],
   ["1  2  3", "tasks, destinations, dead letters"],
-  ["?", "show these keys"],
+  ["?", "show this list"],
 ];
 
 export function showKeys() {
@@ -81,7 +81,7 @@ export function showKeys() {
     ),
     h("dd", what),
   ]);
-  showDialog("Keys", h("dl.keys", rows), [answer("Close", "primary", "")], () => {});
+  showDialog("Keyboard shortcuts", h("dl.keys", rows), [answer("Close", "primary", "")], () => {});
 }
 
 function showDialog(title, body, answers, closed) {

@@ -108,13 +108,18 @@ function draw() {
 function summaryOf(steps) {
   if (chosen === undefined) return ["Send a message to see every step of its task."];
   const named = h("span", { title: chosen }, `Request ${chosen.slice(0, 8)}`);
-  if (steps.length === 0) return [named, " · no steps since the server started"];
+  if (steps.length === 0) return [named, " · no steps recorded since the server started"];
   const last = steps.findLast(({ zone }) => zone === "verification");
   const state = last?.title.split(" → ").at(-1) ?? "sent";
   const hasFailed = steps.some(({ failed }) => failed);
   const where = hasFailed ? h("span.chip.bad", `${state}, failed`) : state;
   const tookMs = steps.at(-1).atMs - steps[0].atMs;
-  return [named, " · ", where, ` · ${steps.length} steps in ${(tookMs / 1000).toFixed(3)} s`];
+  return [
+    named,
+    " · ",
+    where,
+    ` · ${steps.length} ${steps.length === 1 ? "step" : "steps"} in ${(tookMs / 1000).toFixed(3)} s`,
+  ];
 }
 
 // An image has no height until it has loaded.

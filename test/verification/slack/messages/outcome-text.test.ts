@@ -99,6 +99,12 @@ describe("what a user reads when a task came to something else", () => {
     expect(most(10)).toMatch(/10 bytes/);
   });
 
+  it("tells how many files there may be", () => {
+    const most = (count: number) => say({ type: "file_refused", why: "too_many", name: "a.zip", most: count });
+    expect(most(2)).toContain("up to 2 files at once.");
+    expect(most(1)).toContain("up to 1 file at once.");
+  });
+
   it("cannot be made to notify by the name of a file", () => {
     const text = say({ type: "file_refused", why: "not_to_be_had", name: "<!channel> `x` <@U1>.txt" });
     expect(text).toContain("`&lt;!channel&gt; 'x' &lt;@U1&gt;.txt`");

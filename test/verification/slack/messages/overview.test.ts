@@ -53,16 +53,16 @@ describe("the App Home", () => {
     for (const part of [
       "Deploys &amp; checks",
       "/sekisho",
-      "Begin with `data:` to ask *analyst*.",
-      "In <#C7> you ask *builder*.",
+      "Start your message with `data:` to ask *analyst*.",
+      "In <#C7>, messages go to *builder*.",
       "Everything else goes to *general*.",
       "News: _What is new?_",
       "• Everyone in this workspace",
       "• Everyone in <#C7>",
-      "• <@U5> in <#C8>, also where other organizations are in the channel",
+      "• <@U5> in <#C8>, including in channels shared with other organizations",
       "• <!subteam^S5>",
       "Deploy &lt;it&gt;",
-      "You have 18 of 20 tasks left. Those of the last 60 minutes count. You can run 3 at once, so 2 more now.",
+      "You can start up to 20 tasks in any 60 minutes. You have 18 left. You can have 3 tasks in progress at once, and you have 1 now.",
     ])
       expect(text).toContain(part);
   });
@@ -133,18 +133,28 @@ describe("the help", () => {
   it("mentions no person and no group, because that would notify them", () => {
     const rules = [{ user: "U5" }, { group: "S5" }, { channel: "C7" }];
     for (const locale of locales) expect(help({ rules }, locale)).not.toMatch(/<[@!]/);
-    expect(help({ rules })).toContain("Everyone in <#C7>, people whom an admin has added. My Home tab has the list.");
+    expect(help({ rules })).toContain("Everyone in <#C7>, and people an admin has added. My Home tab has the list.");
   });
 
   it("says what is under way, but not which words", () => {
-    expect(help()).toContain("1 under way.");
+    expect(help()).toContain("1 in progress. See or cancel it in my Home tab.");
     expect(help()).not.toContain("Deploy &lt;it");
-    expect(help({ tasks: [] })).toContain("None are under way.");
+    expect(help({ hasMoreTasks: true })).toContain("1 or more in progress. See or cancel them in my Home tab.");
+    expect(help({ tasks: [] })).toContain("You have none in progress.");
+  });
+
+  it("counts one task as one", () => {
+    const quota = { inPeriod: { left: 1, of: 1, spanMs: 3600_000 }, atOnce: { left: 1, of: 1 } };
+    expect(help({ quota })).toContain(
+      "up to 1 task in any 60 minutes. You have 1 left. You can have 1 task in progress at once, and you have none now.",
+    );
+    const reached = { inPeriod: { left: 0, of: 1, spanMs: 3600_000, freeAtMs: askedAtMs } };
+    expect(help({ quota: reached })).toContain("your limit of 1 task in 60 minutes.");
   });
 
   it("says when the next task is possible where the limit is reached", () => {
     const quota = { inPeriod: { left: 0, of: 20, spanMs: 3600_000, freeAtMs: askedAtMs } };
-    expect(help({ quota })).toMatch(/You've reached your limit of 20 tasks\. The next one is possible <!date/);
+    expect(help({ quota })).toMatch(/You've reached your limit of 20 tasks in 60 minutes\. You can ask again <!date/);
     expect(help({ quota }, "ja")).toContain("上限の20件に達しています");
   });
 });

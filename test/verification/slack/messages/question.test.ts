@@ -41,7 +41,7 @@ describe("a question", () => {
   it("shows the agent's words, its choices, how else to answer, and until when", () => {
     const shown = show();
     expect(shown.text).toMatch(
-      /^Deploy \*now\*\? &lt;!channel&gt;\n\nChoose a button, or reply .*\nAnswer by <!date\^1760000600\^/,
+      /^Deploy \*now\*\? &lt;!channel&gt;\n\nPress a button, or reply .*\nAnswer by <!date\^1760000600\^/,
     );
     expect(shown.blocks?.map(({ type }) => type)).toEqual(["markdown", "actions", "context"]);
     expect(shown.blocks?.[0]?.text).toBe("Deploy **now**? <\u2060!channel>");
@@ -92,7 +92,7 @@ describe("a question", () => {
       const shown = show({ kind: "auth" }, {}, askedAtMs, locale);
       expect(buttonsOf(shown)).toEqual([]);
       expect(shown.text).not.toMatch(/reply|返信/);
-      expect(shown.text).toMatch(/Never post a password|パスワードやトークンは、ここには絶対に書かない/);
+      expect(shown.text).toMatch(/Never post passwords|パスワードやトークンは、ここには絶対に書かない/);
     }
   });
 

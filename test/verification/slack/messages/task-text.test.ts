@@ -86,7 +86,7 @@ describe("the placeholder", () => {
 
   it("tells how far the agent is, in the agent's words and as a bar", () => {
     const { text, blocks } = show({ state: "waiting", ...progress({ text: "Reading 3 of 10", percent: 31.7 }) });
-    expect(text).toBe("Working on it…\nReading 3 of 10\n▓▓▓░░░░░░░ 31 %");
+    expect(text).toBe("Working on it…\nReading 3 of 10\n▓▓▓░░░░░░░ 31%");
     expect(JSON.stringify(blocks)).toContain("Reading 3 of 10");
   });
 
@@ -146,7 +146,7 @@ describe("the placeholder", () => {
   it("shows a bar that is full only at the end", () => {
     const fullCells = (percent: number) => percentBar(percent).replace(/[^▓]/g, "").length;
     expect([0, 9, 50, 99.9, 100, 120, -3].map(fullCells)).toEqual([0, 0, 5, 9, 10, 10, 0]);
-    expect([99.9, 120, -3].map(percentBar).map((bar) => bar.slice(11))).toEqual(["99 %", "100 %", "0 %"]);
+    expect([99.9, 120, -3].map(percentBar).map((bar) => bar.slice(11))).toEqual(["99%", "100%", "0%"]);
   });
 
   it("shows the answer as far as it is written, the newest of it where not all fits", () => {
