@@ -65,9 +65,9 @@ describe("a bundle", () => {
 
   it.each([
     ["ingress", 60],
-    ["worker", 796],
+    ["worker", 788],
     ["deadLetters", 352],
-    ["installFlow", 164],
+    ["installFlow", 153],
     ["executionUrl", 368],
     ["executionWorker", 272],
     ["agentcore", 728],

@@ -23,7 +23,7 @@ export const slackSchema = z.strictObject({
     .enum(["en", "ja", "user"])
     .default("user")
     .describe(
-      "The language of Sekisho's texts in Slack. user: each user's own language, or English if it is not supported.",
+      "The language of Sekisho's texts in Slack, and of the app's manifest. user: each user's own language, or English if it is not supported; the manifest is in English.",
     ),
   threadReplies: z
     .boolean()
@@ -61,8 +61,10 @@ export const slackSchema = z.strictObject({
         .string()
         .min(1)
         .max(24)
-        .default("Ask about this")
-        .describe("What the menu of a message calls the shortcut, at most 24 characters."),
+        .optional()
+        .describe(
+          'What the menu of a message calls the shortcut, at most 24 characters. Default: "Ask about this", or the same in Japanese where locale is ja.',
+        ),
     })
     .optional()
     .describe(
@@ -80,8 +82,10 @@ export const slackSchema = z.strictObject({
         .string()
         .min(1)
         .max(300)
-        .default("Takes your requests to agents and posts their answers")
-        .describe("What the bot does, as Slack shows it to people who look for agents."),
+        .optional()
+        .describe(
+          "What the bot does, as Slack shows it to people who look for agents. Default: a sentence in the language of locale.",
+        ),
       prompts: z
         .array(z.strictObject({ title: z.string().min(1).max(75), message: z.string().min(1).max(3000) }))
         .max(4)

@@ -1,8 +1,30 @@
 /** The Slack app's manifest (https://docs.slack.dev/reference/app-manifest), with only the scopes, events and features in use. */
 import type { Config } from "../../../shared/config/schema.ts";
+import type { Locale } from "../../task/task.ts";
 import { askAboutShortcut } from "../messages/modal-values.ts";
 
-const description = "Ask agents to do work for you, from Slack.";
+/** A manifest has one language. */
+const texts: Record<
+  Locale,
+  Record<"app" | "agent" | "command" | "commandHint" | "shortcut" | "shortcutHint", string>
+> = {
+  en: {
+    app: "Ask agents to do work for you, from Slack.",
+    agent: "Takes your requests to agents and posts their answers",
+    command: "Ask the agent",
+    commandHint: "[what you need]",
+    shortcut: "Ask about this",
+    shortcutHint: "Send this message to the agent",
+  },
+  ja: {
+    app: "Slackからエージェントに仕事を依頼できます。",
+    agent: "依頼をエージェントに伝え、回答をスレッドに投稿します",
+    command: "エージェントに依頼する",
+    commandHint: "[依頼の内容]",
+    shortcut: "これについて依頼",
+    shortcutHint: "このメッセージをエージェントに送ります",
+  },
+};
 
 /**
  * `name` is the display name of the app, at most 35 characters. Slack sends events, commands and button clicks to `eventsUrl`,
@@ -10,16 +32,19 @@ const description = "Ask agents to do work for you, from Slack.";
  */
 export function slackManifest(request: { name: string; config: ScopeConfig; eventsUrl: string; socket?: boolean }) {
   const { name, config, eventsUrl, socket = false } = request;
-  const { command, shortcut, assistant, install } = config.slack;
+  const { command, shortcut, assistant, install, locale } = config.slack;
+  const text = texts[locale === "user" ? "en" : locale];
   return {
-    display_information: { name, description },
+    display_information: { name, description: text.app },
     features: {
       // Without the messages tab, people cannot send the bot direct messages.
       app_home: { home_tab_enabled: true, messages_tab_enabled: true, messages_tab_read_only_enabled: false },
       bot_user: { display_name: name, always_online: true },
-      ...(command === undefined ? {} : { slash_commands: [slashCommand({ name: command.name, eventsUrl, socket })] }),
-      ...(shortcut && { shortcuts: [messageShortcut(shortcut.name)] }),
-      ...(assistant && agentFeature(assistant)),
+      ...(command === undefined
+        ? {}
+        : { slash_commands: [slashCommand({ name: command.name, text, eventsUrl, socket })] }),
+      ...(shortcut && { shortcuts: [messageShortcut(shortcut.name, text)] }),
+      ...(assistant && agentFeature(assistant, text)),
     },
     oauth_config: {
       ...(install === undefined ? {} : { redirect_urls: [new URL("/slack/oauth_redirect", eventsUrl).href] }),
@@ -48,13 +73,15 @@ export function slackManifest(request: { name: string; config: ScopeConfig; even
   };
 }
 
+type Texts = (typeof texts)[Locale];
 type Assistant = NonNullable<Config["slack"]["assistant"]>;
 
 /** The bot suggests the prompts itself as well, so that changing them needs no new manifest. */
-function agentFeature({ experience, description, prompts }: Assistant) {
-  if (experience === "assistant") return { assistant_view: { assistant_description: description } };
+function agentFeature({ experience, description, prompts }: Assistant, text: Texts) {
+  const shown = description ?? text.agent;
+  if (experience === "assistant") return { assistant_view: { assistant_description: shown } };
   const suggested = prompts.length === 0 ? {} : { suggested_prompts: prompts };
-  return { agent_view: { agent_description: description, ...suggested } };
+  return { agent_view: { agent_description: shown, ...suggested } };
 }
 
 /** https://docs.slack.dev/reference/events/agent_session_stopped and assistant_thread_started. */
@@ -64,24 +91,25 @@ const conversationEvents = {
 } as const;
 
 /** `should_escape` makes Slack encode mentions like in messages. */
-function slashCommand({ name, eventsUrl, socket }: { name: string; eventsUrl: string; socket: boolean }) {
+function slashCommand(command: { name: string; text: Texts; eventsUrl: string; socket: boolean }) {
+  const { name, text, eventsUrl, socket } = command;
   const address = socket ? {} : { url: eventsUrl };
   return {
     command: name,
     ...address,
-    description: "Ask the agent",
-    usage_hint: "[what you need]",
+    description: text.command,
+    usage_hint: text.commandHint,
     should_escape: true,
   };
 }
 
 /** https://docs.slack.dev/interactivity/implementing-shortcuts. */
-function messageShortcut(name: string) {
+function messageShortcut(name: string | undefined, text: Texts) {
   return {
-    name,
+    name: name ?? text.shortcut,
     type: "message",
     callback_id: askAboutShortcut,
-    description: "Send this message to the agent",
+    description: text.shortcutHint,
   } as const;
 }
 

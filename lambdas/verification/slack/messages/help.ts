@@ -57,6 +57,10 @@ const everyoneIn: Record<Locale, (channels: string) => string> = {
   en: (channels) => `everyone in ${channels}`,
   ja: (channels) => `${channels} の全員`,
 };
+const otherChannels: Record<Locale, string> = {
+  en: "everyone in some other channels",
+  ja: "ほかのいくつかのチャンネルの全員",
+};
 const chosen: Record<Locale, string> = {
   en: "people an admin has added",
   ja: "管理者が追加した人",
@@ -78,7 +82,8 @@ function peopleText({ rules }: Overview, locale: Locale): string {
         ...(channels.length === 0
           ? []
           : [everyoneIn[locale](channels.slice(0, maxChannels).join(locale === "ja" ? "、" : ", "))]),
-        ...(isNamed || channels.length > maxChannels ? [chosen[locale]] : []),
+        ...(channels.length > maxChannels ? [otherChannels[locale]] : []),
+        ...(isNamed ? [chosen[locale]] : []),
       ];
   if (parts.length === 0) return listed[locale](chosen[locale]);
   return listed[locale](parts.join(locale === "ja" ? "、" : ", and "));

@@ -89,17 +89,30 @@ function promptsText({ prompts }: Overview, locale: Locale): string {
   return [tryThese[locale], ...lines].join("\n");
 }
 
-const rulePhrases: Record<Locale, (rule: { who: string; where: string; external: string | undefined }) => string> = {
+type RuleParts = { who: string; where: string; external: AllowlistRule["external"] };
+
+const externalPhrases: Record<NonNullable<AllowlistRule["external"]>, Record<Locale, string>> = {
+  channels: {
+    en: ", including in channels shared with other organizations",
+    ja: "社外のメンバーがいるチャンネルも可",
+  },
+  people: {
+    en: ", and people from other organizations in shared channels",
+    ja: "社外のメンバーがいるチャンネルでは、社外のメンバーも可",
+  },
+};
+
+const rulePhrases: Record<Locale, (rule: RuleParts) => string> = {
   en: ({ who, where, external }) => {
     const people = who === "" ? "Everyone" : who;
     const places = where === "" ? (who === "" ? " in this workspace" : "") : ` in ${where}`;
-    return `${people}${places}${external === undefined ? "" : ", including in channels shared with other organizations"}`;
+    return `${people}${places}${external === undefined ? "" : externalPhrases[external].en}`;
   },
   ja: ({ who, where, external }) => {
     const people = who === "" ? (where === "" ? "このワークスペースの全員" : `${where} の全員`) : who;
     const limits = [
       ...(who === "" || where === "" ? [] : [`${where} のみ`]),
-      ...(external === undefined ? [] : ["社外のメンバーがいるチャンネルも可"]),
+      ...(external === undefined ? [] : [externalPhrases[external].ja]),
     ];
     return limits.length === 0 ? people : `${people}（${limits.join("、")}）`;
   },
@@ -111,9 +124,19 @@ function peopleLines({ rules }: Overview, locale: Locale): string[] {
 }
 
 function rulePhrase({ user, group, channel, external }: AllowlistRule, locale: Locale): string {
-  const persons = [user && `<@${user}>`, group && `<!subteam^${group}>`].filter((one) => one !== undefined);
   const where = channel === undefined ? "" : `<#${channel}>`;
-  return rulePhrases[locale]({ who: persons.join(" & "), where, external });
+  return rulePhrases[locale]({ who: peoplePhrase({ user, group }, locale), where, external });
+}
+
+const memberPhrases: Record<Locale, (user: string, group: string) => string> = {
+  en: (user, group) => `${user} while in ${group}`,
+  ja: (user, group) => `${group} に所属する ${user}`,
+};
+
+/** A rule with both matches the user only as a member of the group. */
+function peoplePhrase({ user, group }: Pick<AllowlistRule, "user" | "group">, locale: Locale): string {
+  const [person, members] = [user && `<@${user}>`, group && `<!subteam^${group}>`];
+  return person && members ? memberPhrases[locale](person, members) : (person ?? members ?? "");
 }
 
 const nothing: Record<Locale, string> = { en: "You have no tasks in progress.", ja: "進行中の依頼はありません。" };

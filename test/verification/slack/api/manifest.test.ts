@@ -165,6 +165,16 @@ describe("the app manifest", () => {
     expect(older.settings.event_subscriptions.bot_events).toContain("assistant_thread_started");
   });
 
+  it("is in the language of the bot, and in English where each person has their own", () => {
+    const slack = { command: { name: "/ask" }, shortcut: {}, assistant: {} };
+    expect(JSON.stringify(manifestOf({ slack: { ...slack, locale: "ja" } }))).not.toMatch(/Ask|agent"|answers/);
+    const { features } = manifestOf({ slack });
+    expect(features).toMatchObject({
+      shortcuts: [{ name: "Ask about this" }],
+      slash_commands: [{ description: "Ask the agent" }],
+    });
+  });
+
   it("switches the App Home on, and is told when somebody opens it", () => {
     const { features, settings } = manifestOf();
     expect(features.app_home).toMatchObject({ home_tab_enabled: true });

@@ -27,6 +27,7 @@ const overview: Overview = {
     { channel: "C7" },
     { user: "U5", channel: "C8", external: "people" },
     { group: "S5" },
+    { user: "U6", group: "S6", external: "channels" },
     { bot: "B5" },
   ],
   tasks: [task],
@@ -59,7 +60,8 @@ describe("the App Home", () => {
       "News: _What is new?_",
       "• Everyone in this workspace",
       "• Everyone in <#C7>",
-      "• <@U5> in <#C8>, including in channels shared with other organizations",
+      "• <@U5> in <#C8>, and people from other organizations in shared channels",
+      "• <@U6> while in <!subteam^S6>, including in channels shared with other organizations",
       "• <!subteam^S5>",
       "Deploy &lt;it&gt;",
       "You can start up to 20 tasks in any 60 minutes. You have 18 left. You can have 3 tasks in progress at once, and you have 1 now.",
@@ -109,7 +111,7 @@ describe("the App Home", () => {
     const text = textOf(home({}, "ja"));
     expect(text).toContain("このワークスペースの全員");
     expect(text).toContain("残り18件");
-    expect(text).toContain("<@U5>（<#C8> のみ、社外のメンバーがいるチャンネルも可）");
+    expect(text).toContain("<@U5>（<#C8> のみ、社外のメンバーがいるチャンネルでは、社外のメンバーも可）");
     expect(text).not.toMatch(/Cancel|You |Everyone/);
   });
 });
@@ -134,6 +136,11 @@ describe("the help", () => {
     const rules = [{ user: "U5" }, { group: "S5" }, { channel: "C7" }];
     for (const locale of locales) expect(help({ rules }, locale)).not.toMatch(/<[@!]/);
     expect(help({ rules })).toContain("Everyone in <#C7>, and people an admin has added. My Home tab has the list.");
+  });
+
+  it("says that there are other channels, and no admin who added people", () => {
+    const rules = ["C1", "C2", "C3", "C4"].map((channel) => ({ channel }));
+    expect(help({ rules })).toContain("Everyone in <#C1>, <#C2>, <#C3>, and everyone in some other channels.");
   });
 
   it("says what is under way, but not which words", () => {
