@@ -105,6 +105,42 @@ const more = (
         await person.thread().getByTitle(":white_check_mark:").waitFor();
       },
     },
+    {
+      name: "form",
+      async stage(person, page) {
+        await person.say("ask form");
+        await person.thread().getByRole("button", { name: /^(Answer|回答)/ }).click();
+        await page.getByRole("dialog").waitFor();
+      },
+    },
+    {
+      name: "shortcut",
+      async stage(person, page) {
+        await person.say("What is a sekisho?");
+        await answered(person);
+        await person.thread().getByRole("button", { name: "Ask about this" }).first().click();
+        await page.getByRole("dialog").waitFor();
+      },
+    },
+    {
+      name: "vote",
+      async stage(person) {
+        await person.say("progress");
+        await person.thread().getByRole("button", { name: /👍/ }).click();
+        await person.thread().locator('button[aria-pressed="true"]').waitFor();
+      },
+    },
+    {
+      name: "help",
+      async stage(person) {
+        await person.say("help");
+        await person
+          .thread()
+          .getByText(/My Home tab|ホームタブ/)
+          .first()
+          .waitFor();
+      },
+    },
   ] satisfies Shot[]
 ).map((shot) => ({ ...shot, isExtra: true as const }));
 
