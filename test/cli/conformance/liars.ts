@@ -515,7 +515,7 @@ lie("forgets a task when its caller hangs up", "accepted/lost-response", (x) => 
   return gets(x) && x.memory.has(x.sent.params.request_id) ? error(x, -32061) : x.honest();
 });
 lie("does not know long polls", "accepted/long-poll", where((x) => gets(x) && x.sent.params.wait_ms === 100, (x) => error(x, -32602)));
-lie("holds a poll for as long as it likes", "accepted/long-poll", where((x) => gets(x) && x.sent.params.wait_ms === 100, () => new Promise(() => {})), { callTimeoutMs: 400 });
+lie("holds a poll for as long as it likes", "accepted/long-poll", where((x) => gets(x) && x.sent.params.wait_ms === 100, () => new Promise(() => {})), { callTimeoutMs: 2000 });
 lie(
   "tells more of its answer beforehand than anybody reads",
   "accepted/partial-text",
