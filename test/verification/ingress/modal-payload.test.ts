@@ -147,6 +147,34 @@ describe("a submitted question", () => {
   });
 });
 
+/** The paths of all members of a value. */
+function pathsIn(value: unknown, path: readonly string[] = []): string[][] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) => [[...path, name], ...pathsIn(member, [...path, name])]);
+}
+
+describe("an interaction", () => {
+  /** The last one cannot be made a text or a number: trying throws. */
+  const strangers: Json[] = [null, [], {}, 7, true, "", "\ud800", "__proto__", { toString: 1, valueOf: 1 }];
+
+  it.each(["view-submission", "message-action", "block-actions"])(
+    "is answered, and what reaches the queue can be read, whatever any member of %s is",
+    async (name) => {
+      const payload = fixture(name);
+      for (const path of pathsIn(payload)) {
+        for (const stranger of strangers) {
+          const changed: Json = structuredClone(payload);
+          const holder = path.slice(0, -1).reduce((at, member) => at[member], changed);
+          holder[path.at(-1) ?? ""] = stranger;
+          const { answer, lines } = await handle(changed);
+          expect([path, stranger, answer.status]).toEqual([path, stranger, 200]);
+          expect(lines.join("")).not.toContain("enqueue_failed");
+        }
+      }
+    },
+  );
+});
+
 describe("the message shortcut", () => {
   it("reaches the queue with its trigger and the message's place", async () => {
     const { answer, sent } = await handle(fixture("message-action"));

@@ -120,12 +120,12 @@ function toField(block: unknown): QuestionField | undefined {
 
 function toOptions({ options }: Input): { id: string; label: string }[] {
   const list: unknown[] = Array.isArray(options) ? options : [];
-  return list.map((option) => ({ id: String(Object(option).value), label: "" }));
+  return list.map((option) => ({ id: toText(Object(option).value) ?? "", label: "" }));
 }
 
-/** Slack sends limits of numbers as texts. */
+/** Slack sends limits of numbers as texts. Anything else is no limit, because converting it may throw. */
 function numbers<N extends string>(limits: Record<N, unknown>): { [K in N]?: number } {
-  const known = Object.entries(limits).filter(([, limit]) => limit !== undefined && limit !== null);
+  const known = Object.entries(limits).filter(([, limit]) => typeof limit === "string" || typeof limit === "number");
   return Object.fromEntries(known.map(([name, limit]) => [name, Number(limit)])) as { [K in N]?: number };
 }
 
@@ -136,7 +136,9 @@ function toValue(state: unknown): FieldValue | undefined {
     case "static_select":
       return toText(Object(selected_option).value);
     case "multi_static_select":
-      return Array.isArray(selected_options) ? selected_options.map((each) => String(Object(each).value)) : undefined;
+      return Array.isArray(selected_options)
+        ? selected_options.map((each) => toText(Object(each).value) ?? "")
+        : undefined;
     case "datepicker":
       return toText(selected_date);
     case "number_input": {

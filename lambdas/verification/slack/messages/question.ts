@@ -23,7 +23,8 @@ import { maxMrkdwnLength } from "./split.ts";
 const maxPromptLength = 8000;
 const maxMrkdwnPromptLength = 2500;
 const maxAnswerLength = 300;
-/** Longer answers of a form are cut, so that all of them fit below the prompt. */
+/** All answers of a form together, in mrkdwn. Each has the same share, so that none is missing below the prompt. */
+const maxFormLength = 2500;
 const maxFieldAnswerLength = 150;
 const maxFieldLabelLength = 100;
 const maxListedChoices = 50;
@@ -42,8 +43,9 @@ export function questionContent({ task, question, locale, nowMs }: ShownQuestion
         ? ""
         : closingText[status][locale];
   if (end !== "") {
-    const text = cut({ text: `${mrkdwnPrompt}\n\n${end}`, maxLength: maxMrkdwnLength });
-    return { text, ...blocksUnlessFallback([markdownBlock(prompt), section(end)]) };
+    // What was answered matters more than the rest of a long prompt.
+    const beginning = cut({ text: mrkdwnPrompt, maxLength: maxMrkdwnLength - end.length - 2 });
+    return { text: `${beginning}\n\n${end}`, ...blocksUnlessFallback([markdownBlock(prompt), section(end)]) };
   }
   const hint = createHint({ question, locale, isPlain: task.mrkdwnFallback === true });
   return {
@@ -55,7 +57,9 @@ export function questionContent({ task, question, locale, nowMs }: ShownQuestion
     const label = option === undefined ? undefined : formatLabel({ question, index: option });
     const answerLine = answeredText({ ...given, isForm: given.fields !== undefined, label, locale });
     const said = text === "" ? [] : [`> ${escapeMrkdwn(shorten({ text, maxLength: maxAnswerLength }))}`];
-    return [answerLine, ...said, ...listFieldAnswers(question).map(formatFieldAnswer)].join("\n");
+    const answers = listFieldAnswers(question);
+    const maxLength = Math.floor(maxFormLength / Math.max(1, answers.length));
+    return [answerLine, ...said, ...answers.map((each) => formatFieldAnswer({ ...each, maxLength }))].join("\n");
   }
 
   function blocksUnlessFallback(blocks: SlackBlock[]): { blocks?: SlackBlock[] } {
@@ -63,9 +67,21 @@ export function questionContent({ task, question, locale, nowMs }: ShownQuestion
   }
 }
 
-function formatFieldAnswer({ label, text }: { label: string; text: string }): string {
-  const name = escapeMrkdwn(shorten({ text: label, maxLength: maxFieldLabelLength }));
-  return `> ${name}: ${escapeMrkdwn(shorten({ text, maxLength: maxFieldAnswerLength }))}`;
+function formatFieldAnswer(request: { label: string; text: string; maxLength: number }): string {
+  const { label, text, maxLength } = request;
+  // The line's own signs, and one for its end.
+  const room = maxLength - "> : ".length - 1;
+  const name = escapeWithin({ text: shorten({ text: label, maxLength: maxFieldLabelLength }), maxLength: room * 0.4 });
+  const answer = shorten({ text, maxLength: maxFieldAnswerLength });
+  return `> ${name}: ${escapeWithin({ text: answer, maxLength: room - name.length })}`;
+}
+
+/** Escapes the beginning of the text that is not longer than `maxLength` when it is escaped: `&` takes five characters. */
+function escapeWithin({ text, maxLength }: { text: string; maxLength: number }): string {
+  for (let length = Math.floor(maxLength); ; length = Math.floor(length * 0.8)) {
+    const escaped = escapeMrkdwn(shorten({ text, maxLength: length }));
+    if (escaped.length <= maxLength || length < 2) return escaped;
+  }
 }
 
 /** The modal with the fields of the task's question. Undefined if it has none. */
