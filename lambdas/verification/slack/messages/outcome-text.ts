@@ -129,7 +129,7 @@ export function createOutcomeText(request: {
   if (outcome.type === "failed" && quote !== "") {
     return `${failureText({ ...outcome, locale }).happened}${locale === "ja" ? "" : " "}${agentSays[locale]}\n${quote}`;
   }
-  if (outcome.type === "unreadable" && task.message?.about !== undefined) {
+  if (outcome.type === "unreadable" && !outcome.files && task.message?.about !== undefined) {
     return joinSentences({ notice: unreadableMessage[locale], locale });
   }
   const notice =

@@ -118,7 +118,7 @@ const lateChangeText: Record<NonNullable<Task["lateChange"]>, Record<Locale, str
   },
   deleted: {
     en: "The message was deleted, but the agent already has it, so the task goes on. Press Cancel to end it.",
-    ja: "メッセージは削除されましたが、すでにエージェントに渡されているため、処理を続けています。終了するには「取り消す」を押してください。",
+    ja: "メッセージは削除されましたが、すでにエージェントに渡されているため、処理を続けています。終了するには「キャンセル」を押してください。",
   },
 };
 
