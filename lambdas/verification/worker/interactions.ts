@@ -17,7 +17,7 @@ import type {
   Interaction,
   SessionStopped,
 } from "../task/messages.ts";
-import { installationOf, queueGroupOf, type Task, threadRefOf } from "../task/task.ts";
+import { installationOf, personKeyOf, queueGroupOf, type Task, threadRefOf } from "../task/task.ts";
 import type { Indicators } from "./indicators.ts";
 import { createHandleShortcut, giveForm, openForm } from "./modals.ts";
 import type { PublishHome } from "./overview.ts";
@@ -53,7 +53,7 @@ export function createHandleInteraction(options: Options): HandleInteraction {
   const handleFormSubmitted = createHandleFormSubmitted(options);
   const handleShortcut = createHandleShortcut(options);
   const handleSessionStopped = createHandleSessionStopped(options);
-  return ({ interaction, signal }) => {
+  const handle: HandleInteraction = ({ interaction, signal }) => {
     switch (interaction.type) {
       case "button_click":
         return handleButtonClick({ buttonClick: interaction, signal });
@@ -69,6 +69,38 @@ export function createHandleInteraction(options: Options): HandleInteraction {
       }
       case "session_stopped":
         return handleSessionStopped({ stopped: interaction, signal });
+    }
+  };
+  return limitPerPerson(options, handle);
+}
+
+/** So many interactions of one person are handled at once in a process. */
+const maxAtOncePerPerson = 4;
+
+/**
+ * While Slack is slow, an interaction holds one of the process's slots for seconds. Without a limit, one person who clicks again and again
+ * would delay everybody's answers. A click or a form beyond the limit comes again later, and what the person can simply repeat is dropped.
+ */
+function limitPerPerson({ queue, log, now }: Options, handle: HandleInteraction): HandleInteraction {
+  const underWay = new Map<string, number>();
+  return async (request) => {
+    const { interaction } = request;
+    const { type, team, user, requestId } = interaction;
+    const person = personKeyOf({ team, user });
+    const count = underWay.get(person) ?? 0;
+    if (count >= maxAtOncePerPerson && type !== "session_stopped") {
+      if (!("atMs" in interaction))
+        return log.info("interaction_dropped", { request_id: requestId, event: type, user });
+      const delayMs = heldDelayMs(now() - interaction.atMs);
+      return queue.send({ body: JSON.stringify(interaction), delayMs, group: team });
+    }
+    underWay.set(person, count + 1);
+    try {
+      await handle(request);
+    } finally {
+      const left = (underWay.get(person) ?? 1) - 1;
+      if (left > 0) underWay.set(person, left);
+      else underWay.delete(person);
     }
   };
 }
