@@ -262,6 +262,11 @@ function isOfInstallation({ message }: Task, { team, enterprise }: Installation)
   return message.enterprise === enterprise && (enterprise !== undefined || message.team === team);
 }
 
+/** True if nobody heard the `ts` of a stream that began, or if a worker has not saved it yet, and may have died before that. */
+function mayHaveUnrecordedStream({ stream, wait, lease }: Task): boolean {
+  return stream?.inDoubt === true || (wait !== undefined && lease !== undefined);
+}
+
 /**
  * Cancels the tasks of the thread that the person may cancel. A task whose stream Slack has stopped is canceled in any case, because
  * everybody sees that it was stopped. The session's status changes when the tasks end, or at once if there are none.
@@ -272,15 +277,19 @@ function createHandleSessionStopped(options: Options) {
   return async ({ stopped, signal }: { stopped: SessionStopped; signal: AbortSignal }): Promise<void> => {
     const { team, enterprise, channel, threadTs, user, streams, requestId } = stopped;
     const ids = await threads.listed({ thread: `${channel}/${threadTs}` });
+    const listed = await Promise.all(ids.map((id) => store.get({ id })));
+    const tasks = listed.filter((task) => task !== undefined);
+    const recorded = tasks.flatMap(({ stream }) => stream?.messages.map(({ ts }) => ts) ?? []);
+    const hasUnrecorded = streams.some((ts) => !recorded.includes(ts));
     let refused: Task | undefined;
     let canceled = 0;
-    for (const id of ids) {
-      const task = await store.get({ id });
-      if (task === undefined || task.outcome !== undefined || task.state === "done") continue;
+    for (const task of tasks) {
+      if (task.outcome !== undefined || task.state === "done") continue;
       if (!isOfInstallation(task, { team, enterprise })) continue;
-      const isStreamStopped = task.stream?.messages.some(({ ts }) => streams.includes(ts)) === true;
+      const isOwn = task.stream?.messages.some(({ ts }) => streams.includes(ts)) === true;
+      const isStreamStopped = isOwn || (hasUnrecorded && mayHaveUnrecordedStream(task));
       if (isStreamStopped || (await gate.mayCancel({ task, user, signal }))) {
-        await queue.send({ body: JSON.stringify({ type: "cancel", requestId: id }), group: queueGroupOf(task) });
+        await queue.send({ body: JSON.stringify({ type: "cancel", requestId: task.id }), group: queueGroupOf(task) });
         canceled += 1;
       } else refused = task;
     }
