@@ -204,9 +204,10 @@ function createHandleButtonClick(options: Options) {
     const refusal = await handle({ buttonClick, task, signal });
     log.info("button_clicked", { ...fields, trace_id: readTraceId(task.trace), reason: refusal?.type });
     if (buttonClick.channel === undefined) {
-      const { team, enterprise, user, requestId } = buttonClick;
+      const { user, requestId } = buttonClick;
       const canceling = refusal === undefined ? requestId : undefined;
-      await options.publishHome({ installation: { team, enterprise }, user, requestId, canceling, signal });
+      // In an organization, a click may name another workspace than the view was made for.
+      await options.publishHome({ installation: installationOf(task), user, requestId, canceling, signal });
     } else if (refusal !== undefined) {
       await notifyRefusal(options, { task, user: buttonClick.user, refusal, signal });
     }
@@ -214,9 +215,9 @@ function createHandleButtonClick(options: Options) {
 }
 
 /** A button in another channel than the task's posts was not posted by Sekisho. The App Home shows people their own tasks only. */
-function isShownTo(task: Task, { channel, user, team }: ButtonClick): boolean {
+function isShownTo(task: Task, { channel, user, ...installation }: ButtonClick): boolean {
   if (channel !== undefined) return threadRefOf(task).channel === channel;
-  return task.message.user === user && task.message.team === team;
+  return task.message.user === user && isOfInstallation(task, installation);
 }
 
 function createHandleFormSubmitted(options: Options) {

@@ -97,6 +97,19 @@ describe("a submitted question", () => {
     }
   });
 
+  it.each([
+    ["9007199254740993", "This must be 9007199254740991 or less."],
+    ["-9007199254740993", "This must be -9007199254740991 or more."],
+    ["1e400", "Please enter a number."],
+    ["--", "Please enter a number."],
+  ])("never changes a number silently: %s is too far, or none", async (value, text) => {
+    const payload = filledIn({ 2: { value } });
+    delete payload.view.blocks[3].element.min_value;
+    delete payload.view.blocks[3].element.max_value;
+    const { answer, sent } = await handle(payload);
+    expect([JSON.parse(answer.body).errors, sent]).toEqual([{ 2: text }, []]);
+  });
+
   it("says everything that is wrong at once, and logs none of it", async () => {
     const { answer, lines } = await handle(filledIn({ 2: { value: "a secret" }, 4: { value: "secret".repeat(9) } }));
     expect(Object.keys(JSON.parse(answer.body).errors)).toEqual(["2", "4"]);

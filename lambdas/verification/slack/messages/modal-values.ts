@@ -108,7 +108,14 @@ function toField(block: unknown): QuestionField | undefined {
     case "multi_static_select":
       return { ...common, type: "choices", options: toOptions(input) };
     case "number_input":
-      return { ...common, type: "number", ...numbers({ min: input.min_value, max: input.max_value }) };
+      // Beyond that the number would be another one than was typed. Limits of the agent's own take precedence.
+      return {
+        ...common,
+        type: "number",
+        min: Number.MIN_SAFE_INTEGER,
+        max: Number.MAX_SAFE_INTEGER,
+        ...numbers({ min: input.min_value, max: input.max_value }),
+      };
     case "datepicker":
       return { ...common, type: "date" };
     case "plain_text_input":
