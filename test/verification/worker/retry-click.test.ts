@@ -168,6 +168,22 @@ describe("the button to try again", () => {
     },
   );
 
+  it("stays where there is no room for another task, and works when there is", async () => {
+    let over: { by: "user"; retryAtMs: number } | undefined = { by: "user", retryAtMs: askedAtMs + 4_200_000 };
+    const { buttonClickRefused } = createTaskText({ locale: "en" });
+    const world = failedWorld({
+      gate: { findOver: async () => over },
+      text: { parts, withoutRetry, buttonClickRefused },
+    });
+    await world.run();
+    await world.clickButton(click()).run();
+    expect(world.ephemeralMessages).toMatchObject([{ user: "U1", text: expect.stringContaining("in 60 minutes (") }]);
+    expect([world.starts, buttonsOf(world)]).toEqual([[ask.requestId], 1]);
+    over = undefined;
+    await world.clickButton(click({ atMs: askedAtMs + 4_300_000 })).run();
+    expect([world.starts, buttonsOf(world)]).toEqual([[ask.requestId, retryId], 0]);
+  });
+
   it("of an answered task, which has none, does nothing", async () => {
     const world = failedWorld({ story: () => ({ status: "success", response_text: "Done." }) });
     await world.run();

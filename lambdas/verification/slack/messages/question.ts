@@ -1,5 +1,6 @@
 /** The message that shows an agent's question: open with its buttons, answered, or closed. And the modal with its fields. */
 import { isVisible } from "../../../shared/visible-text.ts";
+import type { OverQuota } from "../../task/events.ts";
 import type { AgentQuestion, Locale, Task } from "../../task/task.ts";
 import type { MessageContent, ModalView, SlackBlock } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
@@ -210,7 +211,7 @@ function answeredText(request: {
   return `✔ ${choice} — <@${escapeMrkdwn(user)}>, ${slackDate({ atMs, locale })}`;
 }
 
-type ReplyRefusalType = Exclude<ButtonClickRefusal["type"], "not_allowed">;
+type ReplyRefusalType = Exclude<ButtonClickRefusal["type"], "not_allowed" | "limited">;
 
 const refusals: Record<Exclude<ReplyRefusalType, "answered">, LocalizedText> = {
   not_yours: { en: "This button is for someone else.", ja: "このボタンを使う権限がありません。" },
@@ -244,7 +245,7 @@ const alreadyAnswered: Record<Locale, (by: string, date: string) => string> = {
 };
 
 export function replyRefusalText(request: {
-  refusal: Exclude<ButtonClickRefusal, { type: "not_allowed" }>;
+  refusal: Exclude<ButtonClickRefusal, { type: "not_allowed" | "limited" }>;
   locale: Locale;
 }): string {
   const { refusal, locale } = request;
@@ -264,6 +265,8 @@ export type ButtonClickRefusal =
   | { type: "files_left" }
   /** The person may no longer ask here. */
   | { type: "not_allowed" }
+  /** The person, or the channel, has no room for another task now. */
+  | ({ type: "limited"; atMs: number } & OverQuota)
   /** The task was tried again before. */
   | { type: "retried" }
   | { type: "over" }
