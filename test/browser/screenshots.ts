@@ -109,7 +109,10 @@ const more = (
       name: "form",
       async stage(person, page) {
         await person.say("ask form");
-        await person.thread().getByRole("button", { name: /^(Answer|回答)/ }).click();
+        await person
+          .thread()
+          .getByRole("button", { name: /^(Answer|回答)/ })
+          .click();
         await page.getByRole("dialog").waitFor();
       },
     },

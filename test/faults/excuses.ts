@@ -22,6 +22,8 @@ const excuses: readonly ((failed: Case) => boolean)[] = [
   ({ world: { story }, reason }) =>
     reason === "canceled" &&
     (story.messages.some(({ isUnaddressed }) => isUnaddressed) || story.cancelsAtHomeAfterMs !== undefined),
+  /** Somebody pressed Slack's own stop button. */
+  ({ world: { streamsStopped }, reason }) => reason === "canceled" && streamsStopped > 0,
   /** Somebody deleted the message. */
   ({ fate: { asked }, reason }) =>
     reason === "canceled" && asked.change !== undefined && asked.change.text === undefined,

@@ -68,7 +68,8 @@ function isThreadKnown({ message, asked, world }: About): boolean {
 function textsOf(about: About): string[] | undefined {
   const { message, world } = about;
   const { story } = world;
-  if (story.agent.says !== undefined) return undefined;
+  // Of what was written before it was stopped the record says nothing any more.
+  if (story.agent.says !== undefined || story.stopsStreamAfterMs !== undefined) return undefined;
   if (!asks(about)) {
     // Which was first, the edit or the send, is for the records to say.
     const texts = [message.text, ...(message.change?.text === undefined ? [] : [message.change.text])];

@@ -5,6 +5,7 @@ import { isCanceled } from "../../lambdas/verification/task/task.ts";
 import { disagreement, type Fate, lostReply, lostWish, oddAnswer, oddNote, oddVotes } from "./agreement.ts";
 import { liveButtonsOf } from "./button-clicks.ts";
 import { isQuestionOver, needlessFailure } from "./excuses.ts";
+import { oddStop } from "./native-stop.ts";
 import { awayMs } from "./outages.ts";
 import { quotaMs } from "./settings.ts";
 import { agentsAnswer } from "./sim-agent.ts";
@@ -297,6 +298,10 @@ const invariants: readonly Invariant[] = [
         canceledAtHome.includes(requestId) && !(record && isCanceled(record)) ? requestId : undefined,
       );
     },
+  },
+  {
+    sentence: "A task whose stream was stopped in Slack is canceled, whatever else goes wrong in Slack.",
+    find: ({ world, fates: [fate], isExempt }) => (isExempt ? undefined : oddStop({ world, record: fate?.record })),
   },
   {
     sentence: "The number of operations is bounded.",

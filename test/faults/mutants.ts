@@ -17,9 +17,17 @@ export const mutants: readonly Mutant[] = [
   {
     name: "home-cancel",
     file: "lambdas/verification/worker/interactions.ts",
-    find: "return task.message.user === user && task.message.team === team;",
+    find: "return task.message.user === user && isOfInstallation(task, installation);",
     replace: "return false;",
     story: "home",
+    engine: "sqlite",
+  },
+  {
+    name: "stop-of-unrecorded-stream",
+    file: "lambdas/verification/worker/interactions.ts",
+    find: "isOwn || (hasUnrecorded && mayHaveUnrecordedStream(task))",
+    replace: "isOwn",
+    story: "stopped",
     engine: "sqlite",
   },
   {

@@ -5,6 +5,7 @@ import { requestIdOf } from "../../lambdas/verification/task/routing.ts";
 import { clickButtons } from "./button-clicks.ts";
 import { chooseShortcuts, fillForms } from "./forms.ts";
 import { cancelAtHome } from "./home.ts";
+import { stopStreams } from "./native-stop.ts";
 import type { Pool } from "./pool.ts";
 import { createProcess, within } from "./processes.ts";
 import { workspace } from "./settings.ts";
@@ -95,6 +96,7 @@ export function writeMessages({
     },
   });
   cancelAtHome({ world, process: slack, ingresses });
+  stopStreams({ world, slack: simulated, process: slack, ingresses });
   fillForms({ world, slack: simulated, process: slack, ingresses });
   chooseShortcuts({ world, slack: simulated, process: slack, ingresses }, asked);
   return asked;

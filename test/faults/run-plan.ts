@@ -79,6 +79,7 @@ export async function runPlan({
     sessions: new Map(),
     homes: new Map(),
     canceledAtHome: [],
+    streamsStopped: 0,
     turns: new Map(),
     acceptedAtMs: new Map(),
     questionsShownAtMs: new Map(),

@@ -24,6 +24,7 @@ export function createSimSlackExtras({
 
   function open(ts: string): Post {
     const post = find(ts);
+    if (post.isStopped) throw new SlackError("refused", { slackError: "stopped_by_user" });
     if (!post.streams) throw new SlackError("no_such_message");
     return post;
   }
@@ -57,7 +58,9 @@ export function createSimSlackExtras({
         about: () => `stream of ${world.names.of(requestId)} stops`,
         signal,
         effect() {
-          find(ts).streams = false;
+          const post = find(ts);
+          if (post.isStopped) throw new SlackError("refused", { slackError: "stopped_by_user" });
+          post.streams = false;
         },
       }),
 

@@ -34,6 +34,8 @@ export type Post = PostedMessage & {
   blocks: readonly SlackBlock[];
   /** A native stream that is still open. */
   streams: boolean;
+  /** A person has stopped the stream by Slack's own button. */
+  isStopped?: boolean;
   atMs: number;
   /** It was done after its caller gave up: what lands late is made by no process. */
   isLate: boolean;

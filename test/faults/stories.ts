@@ -56,6 +56,8 @@ export type Story = {
   buttonClicks: readonly ClickedButton[];
   /** So long after the beginning the asker opens the App Home, and cancels whatever is under way there. */
   cancelsAtHomeAfterMs?: number;
+  /** So long after the beginning, or when there is a stream, a stranger presses Slack's own stop button. */
+  stopsStreamAfterMs?: number;
   forms?: readonly FilledForm[];
   shortcuts?: readonly ChosenShortcut[];
   /** The time until a question expires. */
@@ -213,6 +215,16 @@ export const stories: readonly Story[] = [
   /** It writes its answer, a token every 50 ms: at once, and after it has thought for longer than the host waits. */
   { ...sync, name: "written", agentMs: 100, syncBudgetMs: 2000, pollAfterMs: 500, agent: { writesMs: 2600 } },
   { ...sync, name: "thought", agentMs: 19_500, syncBudgetMs: 2000, pollAfterMs: 500, agent: { writesMs: 1500 } },
+  /** Slack stops the stream while it is being written: the task ends as canceled, and what was written stays. */
+  {
+    ...sync,
+    name: "stopped",
+    agentMs: 100,
+    syncBudgetMs: 500,
+    pollAfterMs: 1000,
+    agent: { writesMs: 8000 },
+    stopsStreamAfterMs: 4000,
+  },
   /** Files come with the message, and with the answer. */
   {
     ...sync,

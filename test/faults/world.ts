@@ -88,6 +88,8 @@ export type World = {
   homes: Map<string, readonly SlackBlock[]>;
   /** The tasks that a person asked to end on the App Home, of which Slack was told that it was taken. */
   canceledAtHome: string[];
+  /** How many streams a person has stopped by Slack's own button. */
+  streamsStopped: number;
   /** By request id: when it first stood in the record of its thread, and when it could begin there. */
   turns: Map<string, Turn>;
   /** By request id: when a message first stood in the queue. */

@@ -4,7 +4,13 @@ import * as z from "zod";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isJsonWithin } from "../../../contracts/json-size.ts";
 import { maxPartialTextLength, maxResultBytes, maxSteps } from "../../../contracts/limits.ts";
-import { type Artifact, optionIdSchema, questionOptionSchema, stepSchema } from "../../../contracts/methods.ts";
+import {
+  type Artifact,
+  optionIdSchema,
+  questionOptionSchema,
+  stepSchema,
+  type TaskStep,
+} from "../../../contracts/methods.ts";
 import { optionalField } from "../../../contracts/optional-field.ts";
 import { questionFieldsSchema } from "../../../contracts/question-fields.ts";
 import type { Log } from "../../shared/log.ts";
@@ -18,6 +24,8 @@ import { type ExecutionOutcome, type ExecutionTask, type OpenQuestion, toLoggabl
 import { refuseArtifact, yieldedArtifactSchema } from "./artifacts.ts";
 
 const maxProgressLength = 1000;
+/** That of the contract. */
+const maxStepTitleLength = 200;
 
 /** The most bytes of an outcome and its artifacts as JSON. The record's other fields need the rest of DynamoDB's 400 KB. */
 const maxStoredBytes = 384_000;
@@ -139,8 +147,14 @@ function nextProgress({ update, known }: { update: Progress; known: RunReport["p
     ...(text !== undefined && { text: truncate(text, maxProgressLength) }),
     ...(percent !== undefined && { percent: Math.min(100, Math.max(0, percent)) }),
     ...(written !== undefined && { partial_text: written }),
-    ...(steps !== undefined && { steps: lastOfEachId(steps) }),
+    ...(steps !== undefined && { steps: fittingSteps(steps) }),
   };
+}
+
+/** The newest steps, with titles that fit, because a long plan is no reason to lose the answer. */
+function fittingSteps(steps: NonNullable<Progress["steps"]>): TaskStep[] {
+  const newest = lastOfEachId(steps).slice(-maxSteps);
+  return newest.map(({ title, ...step }) => ({ ...step, title: truncate(title, maxStepTitleLength) }));
 }
 
 const maxPromptLength = 10_000;
@@ -155,7 +169,7 @@ const updateSchema = z.discriminatedUnion("type", [
     text: z.string().optional(),
     percent: z.number().optional(),
     partial: z.string().optional(),
-    steps: z.array(stepSchema).max(maxSteps).optional(),
+    steps: z.array(stepSchema.extend({ title: z.string().min(1) })).optional(),
   }),
   z.object({ type: z.literal("artifact"), artifact: yieldedArtifactSchema }),
   z.object({

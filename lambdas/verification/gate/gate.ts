@@ -22,7 +22,7 @@ import {
 } from "./rules.ts";
 
 /** Every method rejects if the store or Slack is unavailable and nothing is cached, and may then be repeated. */
-export type Gate = Pick<Quotas, "charge" | "release"> & {
+export type Gate = Pick<Quotas, "charge" | "release" | "findOver"> & {
   /**
    * Returns whether the rules allow the person to ask, and the person's language. `isExternal`: they would if the channel were not shared
    * with other organizations.
@@ -176,6 +176,7 @@ export function createGate(options: {
     },
 
     charge: quotas.charge,
+    findOver: quotas.findOver,
     release: quotas.release,
   };
 }
@@ -196,6 +197,8 @@ type Quotas = {
    * quota, and counts nothing then.
    */
   charge(request: { task: Task; untilMs: number }): Promise<OverQuota | undefined>;
+  /** Returns the quota that one more task like this would exceed, and counts nothing. */
+  findOver(request: { task: Task }): Promise<OverQuota | undefined>;
   /** The task no longer counts as running. */
   release(request: { task: Task }): Promise<void>;
   /** Reads what is left of the person's own quota. */
@@ -261,6 +264,14 @@ export function createQuotas(options: {
           return { by, ...over };
         }
         charged.push(counter);
+      }
+      return undefined;
+    },
+    async findOver({ task }) {
+      for (const { by, id, quota } of countersOf(task)) {
+        const usage = (await store.get({ id })) ?? noUsage({ id });
+        const outcome = addCharge({ usage, quota, requestId: "", nowMs: now(), untilMs: 0 });
+        if ("over" in outcome) return { by, ...outcome.over };
       }
       return undefined;
     },

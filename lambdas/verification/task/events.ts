@@ -97,11 +97,11 @@ export type AcceptedResult = Extract<TaskResult, { status: "accepted" }>;
 export type InputRequiredResult = Extract<TaskResult, { status: "input_required" }>;
 
 /**
- * The earlier messages of the thread, and the message's files in a store that the Execution zone can read. `about`: the message that the
- * person asks about as it is now, if it may have changed while the task waited; `gone` if it was deleted.
+ * The earlier messages of the thread, and the message's files in a store that the Execution zone can read. `newest`: the message as it is
+ * now, if it was read from Slack and may have changed while the task waited.
  */
 export type Context = Pick<ExecuteTaskParams, "history" | "attachments"> & {
-  about?: { text: string; files: UserFile[] } | "gone" | undefined;
+  newest?: MessageRead | undefined;
 };
 
 /**

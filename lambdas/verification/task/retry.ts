@@ -5,14 +5,15 @@ import { retryIdOf } from "./routing.ts";
 import { hasFailedDelivery, isCanceled, type Task } from "./task.ts";
 
 /**
- * `command`: a slash command leaves no message to read again. `cancel_word`: the message was a request to cancel. `open`: the task has not
- * ended.
+ * `command`: a slash command leaves no message to read again. `instruction`: what a person wrote into the shortcut's modal is in no
+ * message, and is erased. `cancel_word`: the message was a request to cancel. `open`: the task has not ended.
  */
-export type RetryObstacle = "open" | "command" | "cancel_word";
+export type RetryObstacle = "open" | "command" | "instruction" | "cancel_word";
 
 export function findRetryObstacle({ state, message, outcome, call }: Task): RetryObstacle | undefined {
   if (state !== "done") return "open";
   if (message.command) return "command";
+  if (message.about?.instruction || message.about?.hadInstruction) return "instruction";
   const isCancelWord = outcome?.type === "canceling" || (message.unaddressed && call?.deadlineAtMs === undefined);
   return isCancelWord ? "cancel_word" : undefined;
 }

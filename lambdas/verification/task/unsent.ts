@@ -84,9 +84,7 @@ export function onMessageRead(task: Task, read: EventOf<"message_read">, policy:
   const { text, nowMs } = read;
   if (task.message.botIds === undefined && isCancelWord(text)) return { task, effects: [{ type: "cancel_thread" }] };
   if (task.message.unaddressed && !policy.threadReplies) return ignore(task);
-  const { files: _files, hadFiles: _hadFiles, ...message } = task.message;
-  const files = read.files.length > 0 ? { files: [...read.files] } : {};
-  return acceptMessage({ ...task, message: { ...message, text, ...files } }, { nowMs, policy });
+  return acceptMessage({ ...task, message: withNewest(task.message, read) }, { nowMs, policy });
 }
 
 /**
@@ -95,9 +93,18 @@ export function onMessageRead(task: Task, read: EventOf<"message_read">, policy:
  */
 function onAboutRead(task: Task, read: EventOf<"message_read">, policy: Policy): Transition {
   const { about, ...message } = task.message;
-  if (about === undefined || "lack" in read || about.hadInstruction) return turnAway(task, { type: "unreadable" });
+  if (about === undefined || "lack" in read || about.hadInstruction) {
+    const isWithoutFiles = "lack" in read && read.lack === "files";
+    return endUnread(task, { type: "unreadable", ...(isWithoutFiles && { files: true as const }) });
+  }
   const { nowMs } = read;
   return acceptMessage({ ...task, message: withAbout({ ...message, about }, read) }, { nowMs, policy });
+}
+
+/** A retry is answered in the thread, where its button was. Whoever uses the shortcut is told privately. */
+function endUnread(task: Task, outcome: TaskOutcome): Transition {
+  const isFirstTry = task.message.about !== undefined && task.retryOf === undefined;
+  return (isFirstTry ? turnAway : setOutcome)(task, outcome);
 }
 
 /** The message with the text and the files of the one that it is about. */
@@ -109,6 +116,13 @@ function withAbout(message: Task["message"], read: { text: string; files: readon
     text: aboutText({ instruction, text: read.text }),
     ...(read.files.length > 0 && { files: [...read.files] }),
   };
+}
+
+/** The message as it is in Slack now. */
+function withNewest(message: Task["message"], read: { text: string; files: readonly UserFile[] }): Task["message"] {
+  if (message.about !== undefined) return withAbout(message, read);
+  const { files: _files, hadFiles: _hadFiles, ...rest } = message;
+  return { ...rest, text: read.text, ...(read.files.length > 0 && { files: [...read.files] }) };
 }
 
 /** The instruction, and the message as a quotation. */
@@ -191,11 +205,7 @@ export function onRefusalShown(task: Task): Transition {
 export function onSlackFailedReceived(task: Task, event: EventOf<"slack_failed">): Transition {
   const { again, isGivenUp } = countSlackFailure(task, event);
   if (!isGivenUp) return retrySlack(again, event);
-  if (event.act === "read_message") {
-    return task.message.about === undefined
-      ? setOutcome(task, { type: "unreadable" })
-      : turnAway(task, { type: "unreadable" });
-  }
+  if (event.act === "read_message") return endUnread(task, { type: "unreadable" });
   // Slack may have refused the placeholder's blocks.
   if (event.kind === "refused" && task.mrkdwnFallback === undefined) return fallBackToMrkdwn(again);
   if (event.kind === "gone" || isPerhapsForNobody(task)) return giveUpDelivery(task);
@@ -305,9 +315,18 @@ export function onWokenAnnounced(task: Task, { nowMs }: EventOf<"woken">, policy
   return sendTask(advance(withParams(task, {}, policy), {}), { nowMs, policy });
 }
 
-/** True if the message may have a history or files to send. */
-function hasContext({ message: { threadTs, command, files = [] } }: Task): boolean {
-  return (threadTs !== undefined && !command) || files.length > 0;
+/** True if the message may have a history or files to send, or another text than before. */
+function hasContext(task: Task): boolean {
+  const { threadTs, command, files = [] } = task.message;
+  return (threadTs !== undefined && !command) || files.length > 0 || isToBeReadAgain(task);
+}
+
+/**
+ * True if the message was read from Slack, and the task has waited since then. Slack tells of an edit under the request id of the message
+ * itself, which is not that of a retry, or of a task that is about the message.
+ */
+export function isToBeReadAgain({ message, retryOf, history }: Task): boolean {
+  return (message.about !== undefined || retryOf !== undefined) && history.some(({ state }) => state === "queued");
 }
 
 /** The placeholder no longer says that the task waits. */
@@ -316,15 +335,18 @@ export function onTurnShown(task: Task, event: EventOf<"progress_shown">): Trans
 }
 
 /**
- * Fails the task unless all of its files were read, because without one of them the message could mean something else. A message that is
- * asked about counts as it is now: an edit or a deletion while the task waited takes effect.
+ * Fails the task unless all of its files were read, because without one of them the message could mean something else. A message that was
+ * read again counts as it is now: an edit or a deletion while the task waited takes effect.
  */
 export function onPrepared(waited: Task, { context }: EventOf<"prepared">, policy: Policy): Transition {
-  const { about } = context;
-  if (about === "gone") {
-    return setOutcome(waited, failedOutcome({ reason: "canceled", lost: false }), { reconcile: true });
+  const { newest } = context;
+  const { message } = waited;
+  if (newest !== undefined && "lack" in newest && newest.lack === "files") {
+    return setOutcome(waited, { type: "unreadable", files: true });
   }
-  const task = about === undefined ? waited : { ...waited, message: withAbout(waited.message, about) };
+  const isTakenBack = newest !== undefined && ("lack" in newest || (!message.about && isCancelWord(newest.text)));
+  if (isTakenBack) return setOutcome(waited, failedOutcome({ reason: "canceled", lost: false }), { reconcile: true });
+  const task = newest === undefined ? waited : { ...waited, message: withNewest(message, newest) };
   const refusal = findRefusal(task.message);
   if (refusal !== undefined) return setOutcome(task, refusal);
   const attached = new Set(context.attachments?.map(({ id }) => id));

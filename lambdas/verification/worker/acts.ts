@@ -14,7 +14,7 @@ import type { TaskText } from "../slack/messages/task-text.ts";
 import { createThreadHistory } from "../slack/messages/thread-history.ts";
 import type { Act, Context, MessageRead, TaskEvent } from "../task/events.ts";
 import { installationOf, type Task, type TaskOutcome, threadRefOf } from "../task/task.ts";
-import { maxContextTries } from "../task/unsent.ts";
+import { isToBeReadAgain, maxContextTries } from "../task/unsent.ts";
 import type { UsageHistory } from "../usage/entry.ts";
 import { createCallRunner, type ExecutionCall } from "./calls.ts";
 import { causeKindOf, isDataFailure, pureStep } from "./data-failures.ts";
@@ -219,21 +219,18 @@ type PrepareRequest = { slack: SlackApi; files: Files; task: Task; signal: Abort
 /** Gathers the thread's history and the message's files. Rejects with a FileRefused, or with a SlackError if a retry may succeed. */
 async function prepare(request: PrepareRequest): Promise<Context> {
   const { files, task: waited, signal } = request;
-  const about = await readChangedAbout(request);
-  if (about === "gone") return { about };
-  const task = about === undefined ? waited : { ...waited, message: { ...waited.message, files: about.files } };
+  const newest = await readAgain(request);
+  if (newest !== undefined && "lack" in newest) return { newest };
+  const task = newest === undefined ? waited : { ...waited, message: { ...waited.message, files: [...newest.files] } };
   const { threadTs, command, files: asked = [] } = task.message;
   const attachments = asked.length > 0 ? await files.importAttachments({ task, signal }) : [];
   const history = threadTs !== undefined && !command ? await readHistory(request) : [];
-  return { attachments, history, about };
+  return { attachments, history, newest };
 }
 
-/** The message that the person asks about, if the task has waited since it was read. */
-async function readChangedAbout(request: PrepareRequest): Promise<Context["about"]> {
-  const { message, history } = request.task;
-  if (message.about === undefined || !history.some(({ state }) => state === "queued")) return undefined;
-  const read = await readMessage(request);
-  return "lack" in read ? "gone" : { text: read.text, files: [...read.files] };
+/** Reads the message once more if an edit or a deletion is not told to this task. */
+async function readAgain(request: PrepareRequest): Promise<Context["newest"]> {
+  return isToBeReadAgain(request.task) ? readMessage(request) : undefined;
 }
 
 /** Resolves to no history if the bot may not read the thread. */
@@ -261,17 +258,22 @@ export async function readMessage(request: { slack: SlackApi; task: Task; signal
   if (asked.about !== undefined) {
     const { channel, threadTs, about } = asked;
     const call = { installation: installationOf(task), requestId: task.id, signal };
-    return (await slack.message({ ...call, channel, ts: about.ts, threadTs })) ?? { lack: "message" };
+    const read = await slack.message({ ...call, channel, ts: about.ts, threadTs });
+    if (read === undefined) return { lack: "message" };
+    return task.retryOf !== undefined && hadFiles(task) && read.files.length === 0 ? { lack: "files" } : read;
   }
   const messages = await messagesFromTask(request);
   const message = messages.find((candidate) => candidate.ts === asked.ts);
   if (message === undefined) return { lack: "message" };
   const { files = [] } = message;
-  const hadFiles = asked.hadFiles === true || (asked.files?.length ?? 0) > 0;
-  // Without them it would be a different request.
-  if (hadFiles && files.length === 0) return { lack: "files" };
+  if (hadFiles(task) && files.length === 0) return { lack: "files" };
   if (message.text === "" && files.length === 0) return { lack: "message" };
   return { text: readUserText({ text: message.text, botUsers: asked.botUsers ?? [] }), files };
+}
+
+/** Without them a retry would be a different request. */
+function hadFiles({ message: { hadFiles, files = [] } }: Task): boolean {
+  return hadFiles === true || files.length > 0;
 }
 
 /** How long a worker waits for Slack to accept a notice. */

@@ -17,7 +17,7 @@ import type {
   Interaction,
   SessionStopped,
 } from "../task/messages.ts";
-import { installationOf, queueGroupOf, type Task, threadRefOf } from "../task/task.ts";
+import { installationOf, personKeyOf, queueGroupOf, type Task, threadRefOf } from "../task/task.ts";
 import type { Indicators } from "./indicators.ts";
 import { createHandleShortcut, giveForm, openForm } from "./modals.ts";
 import type { PublishHome } from "./overview.ts";
@@ -53,7 +53,7 @@ export function createHandleInteraction(options: Options): HandleInteraction {
   const handleFormSubmitted = createHandleFormSubmitted(options);
   const handleShortcut = createHandleShortcut(options);
   const handleSessionStopped = createHandleSessionStopped(options);
-  return ({ interaction, signal }) => {
+  const handle: HandleInteraction = ({ interaction, signal }) => {
     switch (interaction.type) {
       case "button_click":
         return handleButtonClick({ buttonClick: interaction, signal });
@@ -69,6 +69,38 @@ export function createHandleInteraction(options: Options): HandleInteraction {
       }
       case "session_stopped":
         return handleSessionStopped({ stopped: interaction, signal });
+    }
+  };
+  return limitPerPerson(options, handle);
+}
+
+/** So many interactions of one person are handled at once in a process. */
+const maxAtOncePerPerson = 4;
+
+/**
+ * While Slack is slow, an interaction holds one of the process's slots for seconds. Without a limit, one person who clicks again and again
+ * would delay everybody's answers. A click or a form beyond the limit comes again later, and what the person can simply repeat is dropped.
+ */
+function limitPerPerson({ queue, log, now }: Options, handle: HandleInteraction): HandleInteraction {
+  const underWay = new Map<string, number>();
+  return async (request) => {
+    const { interaction } = request;
+    const { type, team, user, requestId } = interaction;
+    const person = personKeyOf({ team, user });
+    const count = underWay.get(person) ?? 0;
+    if (count >= maxAtOncePerPerson && type !== "session_stopped") {
+      if (!("atMs" in interaction))
+        return log.info("interaction_dropped", { request_id: requestId, event: type, user });
+      const delayMs = heldDelayMs(now() - interaction.atMs);
+      return queue.send({ body: JSON.stringify(interaction), delayMs, group: team });
+    }
+    underWay.set(person, count + 1);
+    try {
+      await handle(request);
+    } finally {
+      const left = (underWay.get(person) ?? 1) - 1;
+      if (left > 0) underWay.set(person, left);
+      else underWay.delete(person);
     }
   };
 }
@@ -172,9 +204,10 @@ function createHandleButtonClick(options: Options) {
     const refusal = await handle({ buttonClick, task, signal });
     log.info("button_clicked", { ...fields, trace_id: readTraceId(task.trace), reason: refusal?.type });
     if (buttonClick.channel === undefined) {
-      const { team, enterprise, user, requestId } = buttonClick;
+      const { user, requestId } = buttonClick;
       const canceling = refusal === undefined ? requestId : undefined;
-      await options.publishHome({ installation: { team, enterprise }, user, requestId, canceling, signal });
+      // In an organization, a click may name another workspace than the view was made for.
+      await options.publishHome({ installation: installationOf(task), user, requestId, canceling, signal });
     } else if (refusal !== undefined) {
       await notifyRefusal(options, { task, user: buttonClick.user, refusal, signal });
     }
@@ -182,9 +215,9 @@ function createHandleButtonClick(options: Options) {
 }
 
 /** A button in another channel than the task's posts was not posted by Sekisho. The App Home shows people their own tasks only. */
-function isShownTo(task: Task, { channel, user, team }: ButtonClick): boolean {
+function isShownTo(task: Task, { channel, user, ...installation }: ButtonClick): boolean {
   if (channel !== undefined) return threadRefOf(task).channel === channel;
-  return task.message.user === user && task.message.team === team;
+  return task.message.user === user && isOfInstallation(task, installation);
 }
 
 function createHandleFormSubmitted(options: Options) {
@@ -230,6 +263,11 @@ function isOfInstallation({ message }: Task, { team, enterprise }: Installation)
   return message.enterprise === enterprise && (enterprise !== undefined || message.team === team);
 }
 
+/** True if nobody heard the `ts` of a stream that began, or if a worker has not saved it yet, and may have died before that. */
+function mayHaveUnrecordedStream({ stream, wait, lease }: Task): boolean {
+  return stream?.inDoubt === true || (wait !== undefined && lease !== undefined);
+}
+
 /**
  * Cancels the tasks of the thread that the person may cancel. A task whose stream Slack has stopped is canceled in any case, because
  * everybody sees that it was stopped. The session's status changes when the tasks end, or at once if there are none.
@@ -240,15 +278,19 @@ function createHandleSessionStopped(options: Options) {
   return async ({ stopped, signal }: { stopped: SessionStopped; signal: AbortSignal }): Promise<void> => {
     const { team, enterprise, channel, threadTs, user, streams, requestId } = stopped;
     const ids = await threads.listed({ thread: `${channel}/${threadTs}` });
+    const listed = await Promise.all(ids.map((id) => store.get({ id })));
+    const tasks = listed.filter((task) => task !== undefined);
+    const recorded = tasks.flatMap(({ stream }) => stream?.messages.map(({ ts }) => ts) ?? []);
+    const hasUnrecorded = streams.some((ts) => !recorded.includes(ts));
     let refused: Task | undefined;
     let canceled = 0;
-    for (const id of ids) {
-      const task = await store.get({ id });
-      if (task === undefined || task.outcome !== undefined || task.state === "done") continue;
+    for (const task of tasks) {
+      if (task.outcome !== undefined || task.state === "done") continue;
       if (!isOfInstallation(task, { team, enterprise })) continue;
-      const isStreamStopped = task.stream?.messages.some(({ ts }) => streams.includes(ts)) === true;
+      const isOwn = task.stream?.messages.some(({ ts }) => streams.includes(ts)) === true;
+      const isStreamStopped = isOwn || (hasUnrecorded && mayHaveUnrecordedStream(task));
       if (isStreamStopped || (await gate.mayCancel({ task, user, signal }))) {
-        await queue.send({ body: JSON.stringify({ type: "cancel", requestId: id }), group: queueGroupOf(task) });
+        await queue.send({ body: JSON.stringify({ type: "cancel", requestId: task.id }), group: queueGroupOf(task) });
         canceled += 1;
       } else refused = task;
     }

@@ -5,6 +5,7 @@ import { latePart } from "../slack/messages/blocks.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import { isNewVersion } from "../task/edited.ts";
 import type { MessageChange } from "../task/messages.ts";
+import { retryAdviceOf } from "../task/retry.ts";
 import { installationOf, type Task, threadRefOf } from "../task/task.ts";
 
 /** Resolves to false if another worker has changed the record, so that the change must come again. Rejects if the store is unavailable. */
@@ -43,6 +44,8 @@ export function createNoticeLateChange(options: {
 /** An edit until the thread was checked for the last time, a deletion while the agent may still be at work. */
 function isWorthSaying(task: Task, { message, isDeleted }: MessageChange): boolean {
   const { wait, lateChange, cleanupDone, outcome, cancelReason } = task;
+  // Whoever edits a message that has failed is about to try it again, and that takes the new text.
+  if (!isDeleted && retryAdviceOf(task) !== undefined) return false;
   // Another bot gets no words that it might answer.
   if (task.message.botIds !== undefined) return false;
   // The task was never sent, because the message was refused, or was a reply.

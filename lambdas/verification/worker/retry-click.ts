@@ -20,7 +20,7 @@ export type RetryByClick = (request: {
 export function createRetryByClick(options: {
   store: Pick<TaskStore<Task>, "get">;
   queue: TaskQueue;
-  gate: Pick<Gate, "mayAskThere">;
+  gate: Pick<Gate, "mayAskThere" | "findOver">;
   slack: SlackApi;
   text: TaskText;
   newTrace: () => Trace;
@@ -50,6 +50,9 @@ export function createRetryByClick(options: {
     // The same click may come again.
     if (earlier !== undefined && earlier.receivedAtMs !== click.atMs) return { type: "retried" };
     if (earlier === undefined) {
+      // The button stays, so that it can be used when there is room.
+      const over = await gate.findOver({ task });
+      if (over !== undefined) return { type: "limited", ...over, atMs: click.atMs };
       // The worker creates one task of it, even if two clicks arrive before that.
       const ask = createRetry({ task, requestId, receivedAtMs: click.atMs, trace: newTrace() });
       await queue.send({ body: JSON.stringify(ask), group: message.team });

@@ -7,6 +7,8 @@ import type { TaskZone } from "./stored-task.ts";
 
 const obstacles: Record<Exclude<RetryObstacle, "open">, string> = {
   command: "was a slash command, which leaves no message to read again. Use the command again in Slack.",
+  instruction:
+    "was asked by the message shortcut with an instruction, which is not kept. Use the shortcut again in Slack.",
   cancel_word: "was a request to cancel, which cannot be retried. To cancel a task, run sekisho tasks cancel.",
 };
 

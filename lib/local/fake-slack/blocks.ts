@@ -80,7 +80,6 @@ export const modalBlocks = [
   }),
   z.strictObject({ ...kind("context"), elements: z.array(anyText).min(1).max(10) }),
   z.strictObject({ ...kind("actions"), elements: buttonsSchema }),
-  z.strictObject({ ...kind("context_actions"), elements: z.array(feedbackSchema).min(1).max(5) }),
   z.strictObject(kind("divider")),
   z.strictObject({ ...kind("header"), text: plainText(150) }),
 ] as const;
@@ -88,6 +87,7 @@ export const modalBlocks = [
 const blockSchema = z.discriminatedUnion("type", [
   ...modalBlocks,
   taskCardSchema,
+  z.strictObject({ ...kind("context_actions"), elements: z.array(feedbackSchema).min(1).max(5) }),
   z.strictObject({ ...kind("plan"), title: textUpTo(255), tasks: cardsSchema }),
   z.strictObject({ ...kind("markdown"), text: textUpTo(maxMarkdownLength) }),
   z.looseObject({ ...kind("rich_text"), elements: z.array(z.unknown()) }),
@@ -96,12 +96,15 @@ const blockSchema = z.discriminatedUnion("type", [
 
 const blocksSchema = z.array(blockSchema).max(maxBlocks);
 
-/** https://docs.slack.dev/reference/views/home-tab-views. Markdown, plans and task cards are for messages. */
+const blocksOfMessages = ["markdown", "plan", "task_card", "table", "context_actions"];
+
+/** https://docs.slack.dev/reference/views/home-tab-views. */
 const homeViewSchema = z.strictObject({
   type: z.literal("home"),
   blocks: z
-    .array(blockSchema.refine(({ type }) => !["markdown", "plan", "task_card", "table"].includes(type)))
-    .max(100),
+    .array(blockSchema.refine(({ type }) => !blocksOfMessages.includes(type)))
+    .max(100)
+    .refine(hasUniqueBlockIds, "block_id is not unique"),
   private_metadata: z.string().max(3000).optional(),
   callback_id: z.string().max(255).optional(),
   external_id: z.string().max(255).optional(),
@@ -127,14 +130,18 @@ export function parseBlocks({
     return { problem: `[ERROR] ${issue?.message} [json-pointer:/blocks/${issue?.path.join("/")}]` };
   }
   const blocks = parsed.data;
-  const ids = blocks.flatMap(({ block_id }) => block_id ?? []);
-  if (new Set(ids).size < ids.length) return { problem: "[ERROR] block_id is not unique" };
+  if (!hasUniqueBlockIds(blocks)) return { problem: "[ERROR] block_id is not unique" };
   if (blocks.filter(({ type }) => type === "table").length > 1) return { problem: "[ERROR] only one table is allowed" };
   const markdown = blocks.flatMap((block) => (block.type === "markdown" ? block.text : []));
   if (refusesMarkdown && markdown.length > 0) return { problem: "[ERROR] unsupported type: markdown" };
   if (markdown.join("").length > maxMarkdownLength)
     return { problem: "[ERROR] markdown blocks: more than 12000 characters" };
   return { blocks };
+}
+
+export function hasUniqueBlockIds(blocks: readonly { block_id?: string | undefined }[]): boolean {
+  const ids = blocks.flatMap(({ block_id }) => block_id ?? []);
+  return new Set(ids).size === ids.length;
 }
 
 /** True if the blocks together are too long for a message, although each of them is within its limits. */

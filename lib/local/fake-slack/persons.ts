@@ -19,7 +19,7 @@ import {
   createSubmissionForm,
 } from "./payloads.ts";
 import type { FakeSlackState } from "./state.ts";
-import { type FilledIn, toViewState } from "./views.ts";
+import { type FilledIn, readErrorsReply, toViewState } from "./views.ts";
 import {
   channels,
   type FakeSlackChannel,
@@ -196,7 +196,8 @@ export function createPersons({ state, signingSecret, retryDelaysMs, signal }: P
     },
     /**
      * Submits an open modal. It closes unless the app answers with errors, or not at all. Slack's client itself checks lengths, numbers and
-     * what is required; this one sends whatever is filled in. Throws if there is no such modal, input or choice.
+     * what is required; this one sends whatever is filled in. Throws if there is no such modal, input or choice, and if Slack
+     * does not take the answer.
      */
     async submitModal(request: { eventsUrl: string; id: string; filledIn: FilledIn }) {
       const { eventsUrl, id, filledIn } = request;
@@ -205,7 +206,7 @@ export function createPersons({ state, signingSecret, retryDelaysMs, signal }: P
       const triggerId = newTriggerId(modal.user, modal.channel);
       const form = createSubmissionForm({ modal, state: toViewState(modal.view, filledIn), triggerId });
       const delivery = await sendForm({ ...signed, url: eventsUrl, form });
-      const { errors } = Object(delivery.reply) as { errors?: Readonly<Record<string, string>> };
+      const errors = readErrorsReply(modal.view, delivery.reply);
       if (delivery.status === 200 && errors === undefined) state.modals.close(modal);
       return { ...delivery, errors };
     },

@@ -3,7 +3,7 @@
  * a person fills in.
  */
 import * as z from "zod";
-import { blockId, modalBlocks, plainText } from "./blocks.ts";
+import { blockId, hasUniqueBlockIds, modalBlocks, plainText } from "./blocks.ts";
 import { findTeamOfChannel, workspace } from "./workspace.ts";
 
 const maxBlocks = 100;
@@ -86,15 +86,7 @@ const viewSchema = z
     path: ["submit"],
     message: "is required with an input block",
   })
-  .refine(
-    ({ blocks }) =>
-      new Set(blocks.flatMap(({ block_id }) => block_id ?? [])).size ===
-      blocks.filter(({ block_id }) => block_id).length,
-    {
-      path: ["blocks"],
-      message: "block_id is not unique",
-    },
-  );
+  .refine(({ blocks }) => hasUniqueBlockIds(blocks), { path: ["blocks"], message: "block_id is not unique" });
 export type FakeSlackView = z.infer<typeof viewSchema>;
 
 /** An open modal. `channel` is where the person was. */
@@ -167,6 +159,24 @@ export function listInputs({ blocks }: FakeSlackView): ModalInput[] {
     const { block_id: blockId = `b${index}`, label, hint, optional = false, element } = block;
     return [{ blockId, label: label.text, hint: hint?.text, isOptional: optional, element }];
   });
+}
+
+const errorsReply = z.strictObject({
+  response_action: z.literal("errors"),
+  errors: z.record(z.string(), z.string().min(1)),
+});
+
+/**
+ * What is wrong with the inputs, by their blocks. Throws for a reply that Slack does not take: its client then says that it had trouble
+ * connecting (https://docs.slack.dev/surfaces/modals#displaying_errors).
+ */
+export function readErrorsReply(view: FakeSlackView, reply: unknown): Readonly<Record<string, string>> | undefined {
+  if (reply === undefined) return undefined;
+  const { errors } = errorsReply.parse(reply);
+  const ids = listInputs(view).map(({ blockId: id }) => id);
+  const isOfInputs = Object.keys(errors).every((id) => ids.includes(id));
+  if (!isOfInputs || Object.keys(errors).length === 0) throw new Error("The errors name no input of the modal.");
+  return errors;
 }
 
 /** What a person has filled in, by the labels of the inputs: of choices their labels too. */

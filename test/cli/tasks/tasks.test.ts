@@ -193,7 +193,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     expect(await sent()).toMatchObject([{ requestId: third, retryOf: first.id }]);
   });
 
-  it("does not retry what is not over, the word to cancel, nor a slash command", async () => {
+  it("does not retry what is not over, the word to cancel, a slash command, nor a shortcut with an instruction", async () => {
     const task = await stored({ id: idOf(1), state: "delivering" });
     const refused = await place.tasks("retry", task.id);
     expect(refused).toMatchObject(refusing(1, "not ended yet (delivering)"));
@@ -203,6 +203,9 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     const { message } = sampleTask();
     const command = await stored({ id: idOf(3), state: "done", message: { ...message, text: "", command: true } });
     expect(await place.tasks("retry", command.id)).toMatchObject(refusing(1, "slash command"));
+    const about = { ts: "1.1", instruction: "", hadInstruction: true } as const;
+    const shortcut = await stored({ id: idOf(4), state: "done", message: { ...message, text: "", about } });
+    expect(await place.tasks("retry", shortcut.id)).toMatchObject(refusing(1, "with an instruction"));
     expect(await sent()).toEqual([]);
   });
 

@@ -43,6 +43,16 @@ describe("the steps of an agent", () => {
     expect(told).toEqual([{ steps: [step("completed")] }]);
   });
 
+  it("are told as far as they fit: the newest 50, with the beginning of each title", async () => {
+    const many = Array.from(
+      { length: 500 },
+      (_, n): TaskStep => ({ id: `s${n}`, title: "x".repeat(300), status: "pending" }),
+    );
+    const [told] = (await toldOf({ type: "progress", steps: many })) as [{ steps: TaskStep[] }];
+    expect(told.steps.map(({ id }) => id)).toEqual(many.slice(-50).map(({ id }) => id));
+    expect(told.steps.map(({ title }) => title.length)).toEqual(Array.from({ length: 50 }, () => 200));
+  });
+
   it.each([
     ["another status", { id: "a", title: "A", status: "complete" }],
     ["no title", { id: "a", title: "", status: "pending" }],

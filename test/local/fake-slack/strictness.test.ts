@@ -20,6 +20,8 @@ async function start(options: Parameters<typeof startCalledSlack>[0] = {}): Prom
 type Args = Record<string, unknown>;
 
 const user = workspace.person;
+const vote = { text: { type: "plain_text", text: "Good" }, value: "1" };
+const votes = { type: "feedback_buttons", action_id: "a", positive_button: vote, negative_button: vote };
 const home = { type: "home", blocks: [{ type: "section", text: { type: "mrkdwn", text: "Hi" } }] };
 const section = (text: string) => [{ type: "section", text: { type: "mrkdwn", text } }];
 const manifest = slackManifest({
@@ -256,6 +258,18 @@ const refusals: [string, SlackMethod, Args, string][] = [
     "a home with Markdown",
     "views.publish",
     { view: { type: "home", blocks: [{ type: "markdown", text: "x" }] } },
+    "invalid_arguments",
+  ],
+  [
+    "a home with votes",
+    "views.publish",
+    { view: { type: "home", blocks: [{ type: "context_actions", elements: [votes] }] } },
+    "invalid_arguments",
+  ],
+  [
+    "a home with two blocks of one id",
+    "views.publish",
+    { view: { type: "home", blocks: Array(2).fill({ type: "divider", block_id: "a" }) } },
     "invalid_arguments",
   ],
   ["a home that is a modal", "views.publish", { view: { ...home, type: "modal" } }, "invalid_arguments"],

@@ -6,7 +6,7 @@ import {
   buildShortcutRefusalModal,
 } from "../../../lambdas/verification/slack/messages/modal.ts";
 import type { AgentQuestion } from "../../../lambdas/verification/task/task.ts";
-import { parseView } from "../../../lib/local/fake-slack/views.ts";
+import { parseView, readErrorsReply } from "../../../lib/local/fake-slack/views.ts";
 import { sampleTask } from "../../verification/task/sample.ts";
 import { type CalledSlack, channel, startCalledSlack } from "./web-api.ts";
 
@@ -70,6 +70,7 @@ describe("views.open", () => {
     ["private_metadata of 3,001 characters", view({ private_metadata: "x".repeat(3001) }), "/view/private_metadata"],
     ["an unknown member", view({ colour: "red" }), "/view/"],
     ["a markdown block", view({ blocks: [{ type: "markdown", text: "hi" }] }), "/view/blocks/0/type"],
+    ["votes", view({ blocks: [{ type: "context_actions", elements: [] }] }), "/view/blocks/0/type"],
     [
       "two blocks of one id",
       view({ blocks: [input(undefined, { block_id: "a" }), input(undefined, { block_id: "a" })] }),
@@ -112,6 +113,36 @@ describe("views.open", () => {
     expect(answer).toMatchObject({ ok: false, error: "invalid_arguments" });
     expect(JSON.stringify(answer.response_metadata)).toContain(`[json-pointer:${where}`);
     expect(slack.fakeSlack.modals()).toEqual([]);
+  });
+});
+
+it("views.open refuses a view of more than 250 KB", async () => {
+  const options = Array.from({ length: 100 }, () => ({ text: text("x".repeat(75)), value: "y".repeat(150) }));
+  const blocks = Array.from({ length: 10 }, () => input({ type: "static_select", options }));
+  expect((await open(view({ blocks }))).error).toBe("view_too_large");
+});
+
+describe("an answer to a submitted modal", () => {
+  const opened = parseView(view({ blocks: [input(undefined, { block_id: "a" }), { type: "divider", block_id: "b" }] }));
+  const read = (reply: unknown) => {
+    if ("problem" in opened) throw new Error(opened.problem);
+    return readErrorsReply(opened.view, reply);
+  };
+
+  it("closes the modal where it is empty, and says what is wrong with its inputs", () => {
+    expect(read(undefined)).toBeUndefined();
+    expect(read({ response_action: "errors", errors: { a: "Too long" } })).toEqual({ a: "Too long" });
+  });
+
+  it.each([
+    ["names a block that is no input", { response_action: "errors", errors: { b: "Too long" } }],
+    ["names a block that is not there", { response_action: "errors", errors: { a: "Too long", c: "No" } }],
+    ["names none", { response_action: "errors", errors: {} }],
+    ["says nothing of an input", { response_action: "errors", errors: { a: "" } }],
+    ["has another action", { response_action: "error", errors: { a: "No" } }],
+    ["is no object", "ok"],
+  ])("that %s is refused", (_what, reply) => {
+    expect(() => read(reply)).toThrow();
   });
 });
 

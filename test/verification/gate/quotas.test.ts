@@ -54,6 +54,17 @@ describe("quotas", () => {
     await quotas.release({ task: task() });
   });
 
+  it("say of one more task what it would exceed, and count nothing with that", async () => {
+    const { clock, quotas, task, charge } = setUp({ limits: { perUser: hourly(2), perChannel: { ...hourly(3) } } });
+    const other = () => task({ user: "U2" });
+    expect(await quotas.findOver({ task: task() })).toBeUndefined();
+    for (const one of [task(), task()]) await charge(one);
+    expect(await quotas.findOver({ task: task() })).toEqual({ by: "user", retryAtMs: clock.nowMs + 3_600_000 });
+    for (let time = 0; time < 5; time++) expect(await quotas.findOver({ task: other() })).toBeUndefined();
+    expect(await charge(other())).toBeUndefined();
+    expect(await quotas.findOver({ task: other() })).toMatchObject({ by: "channel" });
+  });
+
   it("charge a task once, however often it is asked, also by many at once", async () => {
     const { task, charge } = setUp({ limits: { perUser: hourly(2) } });
     const once = task();

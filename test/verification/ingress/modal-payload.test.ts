@@ -97,6 +97,19 @@ describe("a submitted question", () => {
     }
   });
 
+  it.each([
+    ["9007199254740993", "This must be 9007199254740991 or less."],
+    ["-9007199254740993", "This must be -9007199254740991 or more."],
+    ["1e400", "Please enter a number."],
+    ["--", "Please enter a number."],
+  ])("never changes a number silently: %s is too far, or none", async (value, text) => {
+    const payload = filledIn({ 2: { value } });
+    delete payload.view.blocks[3].element.min_value;
+    delete payload.view.blocks[3].element.max_value;
+    const { answer, sent } = await handle(payload);
+    expect([JSON.parse(answer.body).errors, sent]).toEqual([{ 2: text }, []]);
+  });
+
   it("says everything that is wrong at once, and logs none of it", async () => {
     const { answer, lines } = await handle(filledIn({ 2: { value: "a secret" }, 4: { value: "secret".repeat(9) } }));
     expect(Object.keys(JSON.parse(answer.body).errors)).toEqual(["2", "4"]);
@@ -145,6 +158,34 @@ describe("a submitted question", () => {
     const { answer, sent } = await handle(payload);
     expect([answer, sent]).toEqual([emptyAnswer(200), []]);
   });
+});
+
+/** The paths of all members of a value. */
+function pathsIn(value: unknown, path: readonly string[] = []): string[][] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) => [[...path, name], ...pathsIn(member, [...path, name])]);
+}
+
+describe("an interaction", () => {
+  /** The last one cannot be made a text or a number: trying throws. */
+  const strangers: Json[] = [null, [], {}, 7, true, "", "\ud800", "__proto__", { toString: 1, valueOf: 1 }];
+
+  it.each(["view-submission", "message-action", "block-actions"])(
+    "is answered, and what reaches the queue can be read, whatever any member of %s is",
+    async (name) => {
+      const payload = fixture(name);
+      for (const path of pathsIn(payload)) {
+        for (const stranger of strangers) {
+          const changed: Json = structuredClone(payload);
+          const holder = path.slice(0, -1).reduce((at, member) => at[member], changed);
+          holder[path.at(-1) ?? ""] = stranger;
+          const { answer, lines } = await handle(changed);
+          expect([path, stranger, answer.status]).toEqual([path, stranger, 200]);
+          expect(lines.join("")).not.toContain("enqueue_failed");
+        }
+      }
+    },
+  );
 });
 
 describe("the message shortcut", () => {

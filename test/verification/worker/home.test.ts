@@ -128,6 +128,18 @@ describe("the button to cancel of the App Home", () => {
     expect(world.cancels).toEqual([]);
   });
 
+  it("works for whoever is in another workspace of the organization in which the app is installed", async () => {
+    const ask = numberedAsk(1, { enterprise: "E1" });
+    const world = createWorld({ pollsUntilDone: 1000, cancelable: true });
+    await world.deliver(ask).run({ until: () => world.records.get(ask.requestId)?.state === "waiting" });
+    await handle(world, press({ team: "T2", enterprise: "E2" }));
+    expect(world.homes).toEqual([]);
+    await handle(world, press({ team: "T2", enterprise: "E1" }));
+    expect(JSON.stringify(world.homes.at(-1))).toContain("Canceling");
+    await world.run();
+    expect(world.records.get(ask.requestId)?.outcome).toMatchObject({ type: "failed", reason: "canceled" });
+  });
+
   it("asks the same gate as the button in the thread", async () => {
     const world = await atWork({ gate: { mayCancel: async () => false } });
     await handle(world, press());

@@ -1,5 +1,6 @@
 /** Edits and deletions: before the message is handled, while its task waits for its turn, and when it is too late. */
 import { describe, expect, it } from "@jest/globals";
+import { SekishoError } from "../../../contracts/errors.ts";
 import type { MessageChange, UserMessage } from "../../../lambdas/verification/task/messages.ts";
 import { askedAtMs, numberedAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
@@ -218,6 +219,16 @@ describe("a change that comes too late", () => {
     await old.deliver(first).run();
     await old.deliver(edited(first)).run();
     expect(late(old)).toEqual([]);
+  });
+
+  it("is not said of an edit below a failure that can be tried again, because that takes the new text", async () => {
+    const story = () => {
+      throw new SekishoError("execution_failed");
+    };
+    const world = createWorld({ story });
+    await world.deliver(first).run({ until: () => stateOf(world, first) === "done" });
+    await world.deliver(edited(first)).run();
+    expect(late(world)).toEqual([]);
   });
 
   it("is left unsaid where Slack does not take it, and costs the task nothing", async () => {

@@ -4,7 +4,7 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
 import type { ButtonClick } from "../../../lambdas/verification/task/messages.ts";
 import { buttonRetryIdOf } from "../../../lambdas/verification/task/retry.ts";
-import { askedAtMs, sampleAsk } from "../task/sample.ts";
+import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
 import { deaths, nthFate, type Operation } from "./world-fates.ts";
 
@@ -142,6 +142,46 @@ describe("the button to try again", () => {
     await world.clickButton(click()).run();
     expect(world.ephemeralMessages).toMatchObject([{ user: "U1", text: '{"type":"not_allowed"}' }]);
     expect(world.starts).toEqual([ask.requestId]);
+  });
+
+  it.each<[string, { text: string; files?: (typeof file)[] }, string[], string]>([
+    ["edited", { text: "What is a barrier?" }, ["What is a barrier?"], "A checkpoint."],
+    ["edited into a word to cancel", { text: "cancel" }, [], "This was canceled."],
+    ["deleted", { text: "" }, [], "This was canceled."],
+  ])(
+    "runs the message as it is when its turn comes: %s while another task ran",
+    async (_what, newest, texts, answer) => {
+      const said = [{ ts: ask.message.ts, text: ask.message.text }];
+      const world = failedWorld({ inSlack: said, pollsUntilDone: 3 });
+      await world.run();
+      const other = numberedAsk(2, {
+        ts: `${askedAtMs / 1000 + 300}.5`,
+        threadTs: ask.message.ts,
+        text: "Another one",
+      });
+      await world.deliver(other).run({ until: () => world.records.get(other.requestId)?.state === "waiting" });
+      await world.clickButton(click()).run({ until: () => world.records.get(retryId)?.state === "queued" });
+      said[0] = { ts: ask.message.ts, ...newest };
+      await world.run();
+      expect(world.sent.map(({ text }) => text)).toEqual([ask.message.text, "Another one", ...texts]);
+      expect(answersOf(world, retryId)).toEqual([expect.stringContaining(answer)]);
+    },
+  );
+
+  it("stays where there is no room for another task, and works when there is", async () => {
+    let over: { by: "user"; retryAtMs: number } | undefined = { by: "user", retryAtMs: askedAtMs + 4_200_000 };
+    const { buttonClickRefused } = createTaskText({ locale: "en" });
+    const world = failedWorld({
+      gate: { findOver: async () => over },
+      text: { parts, withoutRetry, buttonClickRefused },
+    });
+    await world.run();
+    await world.clickButton(click()).run();
+    expect(world.ephemeralMessages).toMatchObject([{ user: "U1", text: expect.stringContaining("in 60 minutes (") }]);
+    expect([world.starts, buttonsOf(world)]).toEqual([[ask.requestId], 1]);
+    over = undefined;
+    await world.clickButton(click({ atMs: askedAtMs + 4_300_000 })).run();
+    expect([world.starts, buttonsOf(world)]).toEqual([[ask.requestId, retryId], 0]);
   });
 
   it("of an answered task, which has none, does nothing", async () => {

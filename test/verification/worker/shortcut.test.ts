@@ -1,10 +1,13 @@
 /** The message shortcut: its modal, and the task that comes of it. */
 import { describe, expect, it } from "@jest/globals";
+import { SekishoError } from "../../../contracts/errors.ts";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
+import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
 import type { ShortcutUsed, UserMessage } from "../../../lambdas/verification/task/messages.ts";
 import { askedAtMs, numberedAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 import { failing } from "./world-fates.ts";
+import type { Foreign } from "./world-slack.ts";
 
 const aboutTs = `${askedAtMs / 1000 - 5000}.000100`;
 const actionTs = `${askedAtMs / 1000}.000200`;
@@ -130,6 +133,48 @@ describe("a message that a person asks about", () => {
     await world.run();
     expect(world.sent.map(({ text }) => text)).toEqual([inSlack[0]?.text, ...(sent === undefined ? [] : [sent])]);
     if (newest === undefined) expect(second()?.outcome).toMatchObject({ type: "failed", reason: "canceled" });
+  });
+
+  it.each([
+    ["", 1],
+    ["Translate", 0],
+  ])("has a button to try again below a failure, unless there is an instruction: %j", async (instruction, buttons) => {
+    const { parts } = createTaskText({ locale: "en" });
+    const story = () => {
+      throw new SekishoError("execution_failed");
+    };
+    const world = createWorld({ inSlack, text: { parts }, story });
+    await world.deliver(submitted(1, instruction)).run();
+    expect(world.posts.map(({ text, hasButtons }) => [text.split("\n")[0], hasButtons ? 1 : 0])).toEqual([
+      ["The agent couldn't finish this. Try again, or say it in other words.", buttons],
+    ]);
+    const atMs = world.now();
+    const click = { type: "button_click", requestId, team: "T1", channel: "C1", user: "U1", atMs } as const;
+    await world.clickButton({ ...click, button: { type: "retry" } }).run();
+    expect(world.sent).toHaveLength(1 + buttons);
+    const told = world.ephemeralMessages.map(({ text }) => text);
+    expect(told).toEqual(buttons === 1 ? [] : ['{"type":"over"}']);
+  });
+
+  it.each([
+    ["the message", [], "I couldn't read that message."],
+    ["its files", inSlack, "The files of the original message are gone"],
+  ])("is not tried again without %s, and the thread says so", async (_what, left, said) => {
+    const { parts } = createTaskText({ locale: "en" });
+    const file = { id: "F1", name: "a.txt", mimetype: "text/plain", size: 3, url: "https://files.slack.com/F1" };
+    const there: Foreign[] = inSlack.map((each) => ({ ...each, files: [file] }));
+    const story = () => {
+      throw new SekishoError("execution_failed");
+    };
+    const world = createWorld({ inSlack: there, text: { parts }, story });
+    await world.deliver(submitted(1)).run();
+    expect(world.sent).toMatchObject([{ attachments: [{ id: "F1" }] }]);
+    there.splice(0, 1, ...left);
+    const atMs = world.now();
+    const click = { type: "button_click", requestId, team: "T1", channel: "C1", user: "U1", atMs } as const;
+    await world.clickButton({ ...click, button: { type: "retry" } }).run();
+    expect(world.sent).toHaveLength(1);
+    expect(world.posts.at(-1)?.text).toContain(said);
   });
 
   it("is read again for an operator's retry, unless its instruction is erased", async () => {

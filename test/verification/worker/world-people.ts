@@ -24,6 +24,7 @@ export function worldGate({ operate, alive, underWay, rules }: WorldGateOptions)
     localeOf: async () => "en",
     accessOf: async () => ({ mayAsk: true, channels: [], rules: [{ team: "T1" }], quota: {} }),
     charge: async ({ task }) => void underWay.add(task.id),
+    findOver: async () => undefined,
     release: async ({ task }) => void underWay.delete(task.id),
     ...rules,
   };
@@ -40,6 +41,7 @@ export function worldGate({ operate, alive, underWay, rules }: WorldGateOptions)
     localeOf: (request) => at("localeOf", () => gate.localeOf(request)),
     accessOf: (request) => at("accessOf", () => gate.accessOf(request)),
     charge: (request) => at("charge", () => gate.charge(request)),
+    findOver: (request) => at("findOver", () => gate.findOver(request)),
     release: (request) => at("release", () => gate.release(request)),
   };
 }

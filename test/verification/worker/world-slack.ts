@@ -132,7 +132,7 @@ export function createWorldSlack({
       message: ({ ts }) =>
         at("message", () => {
           const said = inSlack.find((each) => each.ts === ts);
-          return said && { text: said.text, files: [] };
+          return said && { text: said.text, files: [...(said.files ?? [])] };
         }),
       // The bot is in every channel but one, and one is shared.
       channelInfo: ({ channel }) =>

@@ -108,7 +108,14 @@ function toField(block: unknown): QuestionField | undefined {
     case "multi_static_select":
       return { ...common, type: "choices", options: toOptions(input) };
     case "number_input":
-      return { ...common, type: "number", ...numbers({ min: input.min_value, max: input.max_value }) };
+      // Beyond that the number would be another one than was typed. Limits of the agent's own take precedence.
+      return {
+        ...common,
+        type: "number",
+        min: Number.MIN_SAFE_INTEGER,
+        max: Number.MAX_SAFE_INTEGER,
+        ...numbers({ min: input.min_value, max: input.max_value }),
+      };
     case "datepicker":
       return { ...common, type: "date" };
     case "plain_text_input":
@@ -120,12 +127,12 @@ function toField(block: unknown): QuestionField | undefined {
 
 function toOptions({ options }: Input): { id: string; label: string }[] {
   const list: unknown[] = Array.isArray(options) ? options : [];
-  return list.map((option) => ({ id: String(Object(option).value), label: "" }));
+  return list.map((option) => ({ id: toText(Object(option).value) ?? "", label: "" }));
 }
 
-/** Slack sends limits of numbers as texts. */
+/** Slack sends limits of numbers as texts. Anything else is no limit, because converting it may throw. */
 function numbers<N extends string>(limits: Record<N, unknown>): { [K in N]?: number } {
-  const known = Object.entries(limits).filter(([, limit]) => limit !== undefined && limit !== null);
+  const known = Object.entries(limits).filter(([, limit]) => typeof limit === "string" || typeof limit === "number");
   return Object.fromEntries(known.map(([name, limit]) => [name, Number(limit)])) as { [K in N]?: number };
 }
 
@@ -136,7 +143,9 @@ function toValue(state: unknown): FieldValue | undefined {
     case "static_select":
       return toText(Object(selected_option).value);
     case "multi_static_select":
-      return Array.isArray(selected_options) ? selected_options.map((each) => String(Object(each).value)) : undefined;
+      return Array.isArray(selected_options)
+        ? selected_options.map((each) => toText(Object(each).value) ?? "")
+        : undefined;
     case "datepicker":
       return toText(selected_date);
     case "number_input": {

@@ -1,6 +1,7 @@
 /** The texts for every outcome except the answer, in English and Japanese. They never show a code, a URL or an exception. */
 
 import { isVisible } from "../../../shared/visible-text.ts";
+import type { OverQuota } from "../../task/events.ts";
 import { isCanceled, type Locale, type Task, type TaskOutcome } from "../../task/task.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { shorten, slackDate, spanText } from "./blocks.ts";
@@ -129,7 +130,7 @@ export function createOutcomeText(request: {
   if (outcome.type === "failed" && quote !== "") {
     return `${failureText({ ...outcome, locale }).happened}${locale === "ja" ? "" : " "}${agentSays[locale]}\n${quote}`;
   }
-  if (outcome.type === "unreadable" && task.message?.about !== undefined) {
+  if (outcome.type === "unreadable" && !outcome.files && task.message?.about !== undefined) {
     return joinSentences({ notice: unreadableMessage[locale], locale });
   }
   const notice =
@@ -269,7 +270,12 @@ export function refusedText({ locale, contact }: { locale: Locale; contact: stri
   return joinSentences({ notice: refused[locale]({ contact, nowMs: 0 }), locale });
 }
 
-type Limited = About & { by: "user" | "channel" | "bots"; retryAtMs?: number | undefined };
+type Limited = Pick<About, "nowMs"> & OverQuota;
+
+/** Says that there is no room for another task, and when there will be. */
+export function limitedText({ locale, ...about }: Limited & { locale: Locale }): string {
+  return joinSentences({ notice: limited[locale](about), locale });
+}
 
 const limited: Record<Locale, (about: Limited) => Notice> = {
   en: ({ by, retryAtMs, nowMs }) =>

@@ -1,5 +1,6 @@
 /** The message that shows an agent's question: open with its buttons, answered, or closed. And the modal with its fields. */
 import { isVisible } from "../../../shared/visible-text.ts";
+import type { OverQuota } from "../../task/events.ts";
 import type { AgentQuestion, Locale, Task } from "../../task/task.ts";
 import type { MessageContent, ModalView, SlackBlock } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
@@ -23,7 +24,8 @@ import { maxMrkdwnLength } from "./split.ts";
 const maxPromptLength = 8000;
 const maxMrkdwnPromptLength = 2500;
 const maxAnswerLength = 300;
-/** Longer answers of a form are cut, so that all of them fit below the prompt. */
+/** All answers of a form together, in mrkdwn. Each has the same share, so that none is missing below the prompt. */
+const maxFormLength = 2500;
 const maxFieldAnswerLength = 150;
 const maxFieldLabelLength = 100;
 const maxListedChoices = 50;
@@ -42,8 +44,9 @@ export function questionContent({ task, question, locale, nowMs }: ShownQuestion
         ? ""
         : closingText[status][locale];
   if (end !== "") {
-    const text = cut({ text: `${mrkdwnPrompt}\n\n${end}`, maxLength: maxMrkdwnLength });
-    return { text, ...blocksUnlessFallback([markdownBlock(prompt), section(end)]) };
+    // What was answered matters more than the rest of a long prompt.
+    const beginning = cut({ text: mrkdwnPrompt, maxLength: maxMrkdwnLength - end.length - 2 });
+    return { text: `${beginning}\n\n${end}`, ...blocksUnlessFallback([markdownBlock(prompt), section(end)]) };
   }
   const hint = createHint({ question, locale, isPlain: task.mrkdwnFallback === true });
   return {
@@ -55,17 +58,31 @@ export function questionContent({ task, question, locale, nowMs }: ShownQuestion
     const label = option === undefined ? undefined : formatLabel({ question, index: option });
     const answerLine = answeredText({ ...given, isForm: given.fields !== undefined, label, locale });
     const said = text === "" ? [] : [`> ${escapeMrkdwn(shorten({ text, maxLength: maxAnswerLength }))}`];
-    return [answerLine, ...said, ...listFieldAnswers(question, locale).map(formatFieldAnswer)].join("\n");
-  }
-
-  function formatFieldAnswer({ label, text }: { label: string; text: string }): string {
-    const name = escapeMrkdwn(shorten({ text: label, maxLength: maxFieldLabelLength }));
-    const value = escapeMrkdwn(shorten({ text, maxLength: maxFieldAnswerLength }));
-    return `> ${name}${locale === "ja" ? "：" : ": "}${value}`;
+    const answers = listFieldAnswers(question, locale);
+    const maxLength = Math.floor(maxFormLength / Math.max(1, answers.length));
+    const lines = answers.map((each) => formatFieldAnswer({ ...each, maxLength, locale }));
+    return [answerLine, ...said, ...lines].join("\n");
   }
 
   function blocksUnlessFallback(blocks: SlackBlock[]): { blocks?: SlackBlock[] } {
     return task.mrkdwnFallback ? {} : { blocks };
+  }
+}
+
+function formatFieldAnswer(request: { label: string; text: string; maxLength: number; locale: Locale }): string {
+  const { label, text, maxLength, locale } = request;
+  // The line's own signs, and one for its end.
+  const room = maxLength - "> : ".length - 1;
+  const name = escapeWithin({ text: shorten({ text: label, maxLength: maxFieldLabelLength }), maxLength: room * 0.4 });
+  const answer = shorten({ text, maxLength: maxFieldAnswerLength });
+  return `> ${name}${locale === "ja" ? "：" : ": "}${escapeWithin({ text: answer, maxLength: room - name.length })}`;
+}
+
+/** Escapes the beginning of the text that is not longer than `maxLength` when it is escaped: `&` takes five characters. */
+function escapeWithin({ text, maxLength }: { text: string; maxLength: number }): string {
+  for (let length = Math.floor(maxLength); ; length = Math.floor(length * 0.8)) {
+    const escaped = escapeMrkdwn(shorten({ text, maxLength: length }));
+    if (escaped.length <= maxLength || length < 2) return escaped;
   }
 }
 
@@ -199,7 +216,7 @@ function answeredText(request: {
   return `✔ ${choice} — ${answererText[locale](`<@${escapeMrkdwn(user)}>`, slackDate({ atMs, locale }))}`;
 }
 
-type ReplyRefusalType = Exclude<ButtonClickRefusal["type"], "not_allowed">;
+type ReplyRefusalType = Exclude<ButtonClickRefusal["type"], "not_allowed" | "limited">;
 
 const refusals: Record<Exclude<ReplyRefusalType, "answered">, LocalizedText> = {
   not_yours: { en: "This button is for someone else.", ja: "このボタンを操作する権限がありません。" },
@@ -233,7 +250,7 @@ const alreadyAnswered: Record<Locale, (by: string, date: string) => string> = {
 };
 
 export function replyRefusalText(request: {
-  refusal: Exclude<ButtonClickRefusal, { type: "not_allowed" }>;
+  refusal: Exclude<ButtonClickRefusal, { type: "not_allowed" | "limited" }>;
   locale: Locale;
 }): string {
   const { refusal, locale } = request;
@@ -253,6 +270,8 @@ export type ButtonClickRefusal =
   | { type: "files_left" }
   /** The person may no longer ask here. */
   | { type: "not_allowed" }
+  /** The person, or the channel, has no room for another task now. */
+  | ({ type: "limited"; atMs: number } & OverQuota)
   /** The task was tried again before. */
   | { type: "retried" }
   | { type: "over" }

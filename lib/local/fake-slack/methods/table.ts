@@ -91,7 +91,7 @@ const methodTable = {
   "usergroups.users.list": { tier: "tier2", scopes: "usergroups:read", errors: "missing_argument no_such_subteam" },
   "views.open": {
     tier: "tier4",
-    errors: "invalid_arguments invalid_trigger_id exchanged_trigger_id expired_trigger_id",
+    errors: "invalid_arguments invalid_trigger_id exchanged_trigger_id expired_trigger_id view_too_large",
   },
   "users.info": { tier: "tier4", scopes: "users:read", errors: "user_not_found user_not_visible" },
   "views.publish": {

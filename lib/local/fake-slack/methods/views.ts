@@ -14,6 +14,7 @@ const triggerPattern = /^\d+\.\d+\.\d+\.[0-9a-f]+$/;
 export const viewMethods: Methods<"views" | "blocks" | "apps"> = {
   "views.open": ({ args: { trigger_id: triggerId, view: json }, caller, state }) => {
     if (triggerId === undefined || json === undefined) return { error: "invalid_arguments" };
+    if (Buffer.byteLength(json) > maxViewBytes) return { error: "view_too_large" };
     if (!triggerPattern.test(triggerId)) return { error: "invalid_trigger_id" };
     const read = parseView(readJson(json));
     if ("problem" in read) return { error: "invalid_arguments", response_metadata: { messages: [read.problem] } };

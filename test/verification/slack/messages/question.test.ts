@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
+import type { QuestionField } from "../../../../contracts/question-fields.ts";
 import { hasVisibleText } from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
 import { decodeButton, encodeButton } from "../../../../lambdas/verification/slack/messages/buttons.ts";
 import type { ButtonClickRefusal } from "../../../../lambdas/verification/slack/messages/question.ts";
@@ -273,5 +274,25 @@ describe("a question with fields", () => {
     const lines = text.split("\n").filter((line) => line.startsWith(">"));
     expect(lines).toHaveLength(2);
     expect(lines[1]?.length).toBeLessThan(200);
+  });
+
+  it.each([
+    ["long", "x".repeat(200)],
+    ["of characters that are escaped", "&".repeat(200)],
+    ["of characters of two units", "\u{1F600}".repeat(90)],
+  ])("shows each of 20 answers, with and without blocks, where labels and texts are %s", (_what, label) => {
+    const ids = Array.from({ length: 20 }, (_, n) => `f${n}`);
+    const many = ids.map((id): QuestionField => ({ id, label: `${id} ${label}`, type: "text" }));
+    const values = Object.fromEntries(ids.map((id) => [id, `of ${id}: ${label}`]));
+    const answer = { user: "U2", atMs: askedAtMs, callId: "c", fields: values };
+    const question = { ...asks, prompt: "Please. ".repeat(1000), fields: many, answer };
+    const { text, blocks = [] } = show(question);
+    const section = String(Object(blocks[1]?.text).text);
+    for (const shown of [text, section, show(question, { mrkdwnFallback: true }).text]) {
+      const lines = shown.split("\n").filter((line) => line.startsWith("> "));
+      expect(lines.map((line) => /^> (f\d+) .*: of (f\d+)/.exec(line)?.slice(1))).toEqual(ids.map((id) => [id, id]));
+    }
+    expect(text.length).toBeLessThanOrEqual(3900);
+    expect(section.length).toBeLessThanOrEqual(3000);
   });
 });

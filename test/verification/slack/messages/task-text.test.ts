@@ -19,6 +19,15 @@ function show(changes: Partial<Task> = {}, locale: "en" | "ja" = "en") {
 const progress = (changes: Partial<NonNullable<Task["progress"]>>) => ({ progress: { shownAtMs: 1, ...changes } });
 const typesOf = (changes: Partial<Task>) => (show(changes).blocks ?? []).map(({ type }) => type);
 
+it.each(locales)("a deletion that came too late names the button as it reads: %s", (locale) => {
+  const { text } = createTaskText({ locale }).lateChange({ task: sampleTask(), lateChange: "deleted" });
+  const [label] = (show({}, locale).blocks ?? []).flatMap((block) =>
+    block.type === "actions" ? (block.elements as { text: { text: string } }[]).map((button) => button.text.text) : [],
+  );
+  expect(label).toBeDefined();
+  expect(text).toContain(label);
+});
+
 describe("a canceled task", () => {
   const canceled = {
     cancelReason: "asked" as const,

@@ -1,0 +1,78 @@
+/** One person who does much at once, while Slack is slow: the process stays free for others, and no click is lost. */
+import { describe, expect, it } from "@jest/globals";
+import type { ButtonClick, HomeOpened, ShortcutUsed } from "../../../lambdas/verification/task/messages.ts";
+import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
+import { createWorld } from "./world.ts";
+import type { Fate, Operation } from "./world-fates.ts";
+
+const ask = sampleAsk();
+const times = 12;
+const idOf = (n: number) => numberedAsk(n).requestId;
+
+function opened(n: number, user = "U1"): HomeOpened {
+  return { type: "home_opened", requestId: idOf(n), team: "T1", user };
+}
+function used(n: number, user = "U1"): ShortcutUsed {
+  const { ts } = ask.message;
+  const where = { team: "T1", channel: "C1", ts, actionTs: ts };
+  return { type: "shortcut_used", requestId: idOf(n), ...where, user, triggerId: `1.${n}.a` };
+}
+function voted(n: number, user = "U1"): ButtonClick {
+  const where = { requestId: ask.requestId, team: "T1", channel: "C1", user };
+  return { type: "button_click", ...where, atMs: askedAtMs + 60_000 + n, button: { type: "feedback", vote: "up" } };
+}
+
+/** The operation hangs until it is released. `seen` counts how often it began. */
+async function hangingWorld(name: string) {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  let seen = 0;
+  let isArmed = false;
+  const fate = async (operation: Operation): Promise<Fate> => {
+    if (!isArmed || operation.name !== name) return "ok";
+    seen += 1;
+    await released;
+    return "ok";
+  };
+  const world = createWorld({ fate });
+  await world.deliver(ask).run();
+  isArmed = true;
+  const worker = world.worker();
+  const handle = (message: object) => worker.handle({ body: JSON.stringify(message) });
+  return { world, handle, seen: () => seen, release };
+}
+
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("one person who does much at once while Slack hangs", () => {
+  it.each([
+    ["opens the App Home", "publishHome", opened],
+    ["uses the shortcut", "channelInfo", used],
+  ] as const)("and %s takes four slots at most, and what is beyond that is dropped", async (_what, name, message) => {
+    const { world, handle, seen, release } = await hangingWorld(name);
+    const handled = Array.from({ length: times }, (_, n) => handle(message(n)));
+    await settle();
+    expect(seen()).toBe(4);
+    const ofAnother = handle(message(times, "U2"));
+    await settle();
+    expect(seen()).toBe(5);
+    // Those beyond the limit are over already.
+    await Promise.all(handled.slice(4));
+    release();
+    await Promise.all([...handled, ofAnother]);
+    await handle(message(times + 1));
+    expect([seen(), world.records.size]).toEqual([6, 1]);
+  });
+
+  it("and clicks does the rest later, and every click counts", async () => {
+    const { world, handle, seen, release } = await hangingWorld("mayAskThere");
+    const handled = Array.from({ length: times }, (_, n) => handle(voted(n)));
+    await settle();
+    expect(seen()).toBe(4);
+    await Promise.all(handled.slice(4));
+    release();
+    await Promise.all(handled);
+    await world.run();
+    expect(seen()).toBeGreaterThanOrEqual(times);
+    expect(world.records.get(ask.requestId)?.votes).toMatchObject([{ vote: "up", atMs: voted(times - 1).atMs }]);
+  });
+});
