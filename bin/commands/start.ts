@@ -30,7 +30,8 @@ import { lockFolder } from "../../lib/local/engine.ts";
 import { createPage } from "../../lib/local/page/page.ts";
 import { createStepRecorder } from "../../lib/local/recorder/step-recorder.ts";
 import { isAnySet } from "../../lib/local/slack-installation.ts";
-import { missingSecret, openRealSlack } from "../../lib/local/socket-mode-choice.ts";
+import { requireSlackSecrets } from "../../lib/local/slack-secrets.ts";
+import { openRealSlack } from "../../lib/local/socket-mode-choice.ts";
 import { createTaskWatch } from "../../lib/local/task-watch.ts";
 import { createDoor } from "../../lib/local/web/door.ts";
 
@@ -68,12 +69,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
     requireSecrets(listCardSecrets(config.execution.a2a));
     if (values.once !== undefined) return once(run, { ...given, text: values.once });
     const isReal = isAnySet(config.slack);
-    const missing = missingSecret(config);
-    if (isReal && missing !== undefined) {
-      const advice =
-        "Set every secret that the real Slack needs (docs/slack.md), or none of them to use the fake Slack.";
-      throw new UsageError(`${missing} is not set. ${advice}`);
-    }
+    if (isReal) requireSlackSecrets(config, "Set none of them to use the fake Slack.");
     const lock = lockFolder({ folder: storeFolderOf(run) });
     try {
       return await (isReal ? withRealSlack : withFakeSlack)(run, given);

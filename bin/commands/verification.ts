@@ -22,7 +22,8 @@ import {
 } from "../../lib/cli/command.ts";
 import { openSqliteEngine } from "../../lib/local/engine.ts";
 import { openSlackInstallation } from "../../lib/local/slack-installation.ts";
-import { missingSecret, openRealSlack } from "../../lib/local/socket-mode-choice.ts";
+import { requireSlackSecrets } from "../../lib/local/slack-secrets.ts";
+import { openRealSlack } from "../../lib/local/socket-mode-choice.ts";
 import { startVerificationZone } from "../../lib/local/verification-zone.ts";
 
 export const verification = defineCommand({
@@ -44,8 +45,7 @@ Mode, which needs no tunnel and no signing secret.`,
     const environment = readEnvironment();
     const { port, executionPort, metricsPort, awsRegion: region } = environment;
     const config = loadConfig({ directory, file: values.config });
-    const missing = missingSecret(config);
-    if (missing !== undefined) throw new UsageError(`${missing} is not set (docs/slack.md).`);
+    requireSlackSecrets(config);
     refuseInProcess(config);
     const slack = await openRealSlack({ config, signal: run.signal });
     const dataFolder = join(directory, ".sekisho");

@@ -30,6 +30,7 @@ export const environmentFiles: ReadonlySet<string> = new Set([
   "lambdas/verification/config/oauth-environment.ts",
   "lambdas/verification/config/worker-environment.ts",
   "lib/cli/conformance/environment.ts",
+  "lib/cli/dot-env.ts",
 ]);
 
 function isListedPure({ path }: Source): boolean {
