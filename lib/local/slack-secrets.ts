@@ -18,7 +18,10 @@ function kindOf(value: string): (typeof kinds)[number] | undefined {
 }
 
 /** Throws a UsageError if a secret that the real Slack needs is missing, or is another one. `advice` ends the text on missing ones. */
-export function requireSlackSecrets(config: Config, advice = "Where to find them: docs/slack.md."): void {
+export function requireSlackSecrets(
+  config: Config,
+  advice = "They are in the settings of your app at https://api.slack.com/apps.",
+): void {
   const wrong = wrongSecrets(config.slack);
   if (wrong.length > 0) throw new UsageError(wrong.join("\n"));
   const missing = missingSecretsText(config);

@@ -31,6 +31,7 @@ export const environmentFiles: ReadonlySet<string> = new Set([
   "lambdas/verification/config/worker-environment.ts",
   "lib/cli/conformance/environment.ts",
   "lib/cli/dot-env.ts",
+  "lib/local/watch/supervise.ts",
 ]);
 
 function isListedPure({ path }: Source): boolean {

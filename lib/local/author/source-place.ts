@@ -49,6 +49,8 @@ export function codeFrame({ file, line, column }: Place): string[] {
   } catch {
     return [];
   }
+  // The end of the last line is no line.
+  if (lines.at(-1) === "") lines.pop();
   const first = Math.max(1, line - 2);
   const shown = lines.slice(first - 1, line + 1);
   const width = String(first + shown.length).length;
