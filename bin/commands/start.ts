@@ -68,6 +68,7 @@ readable on a terminal, as JSON elsewhere. What goes wrong in your agent is prin
       config: loadConfig(location),
       directory: configDirectory(location),
       environment: readEnvironment(),
+      pageSecret: takePageSecret(),
     };
     const { config } = given;
     if (values.watch === true) {
@@ -91,7 +92,13 @@ readable on a terminal, as JSON elsewhere. What goes wrong in your agent is prin
 };
 
 /** `directory` is the folder to which paths in the configuration are relative. */
-type Given = { location: ConfigLocation; config: Config; directory: string; environment: Environment };
+type Given = {
+  location: ConfigLocation;
+  config: Config;
+  directory: string;
+  environment: Environment;
+  pageSecret: string | undefined;
+};
 
 async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
   const log = logsOf(given);
@@ -101,7 +108,7 @@ async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
   });
   const secrets = [slack.signingSecret, slack.botToken].filter((read) => read !== undefined);
   const stepRecorder = createStepRecorder({ secrets: await Promise.all(secrets.map((read) => read())) });
-  const door = createDoor({ secret: takePageSecret() });
+  const door = createDoor({ secret: given.pageSecret });
   const page = createPage({ fakeSlack, stepRecorder, door });
   const { observe, tap } = createTaskWatch({ add: stepRecorder.add });
   try {

@@ -24,5 +24,6 @@ export async function watchCommand({ run, name, more = [], agent, base, config }
   const { args, directory, signal, note } = run;
   const files = [resolve(base, agent), resolve(directory, config ?? configFileName), join(directory, ".env")];
   note(`Watching ${agent} and the files that it imports. Ctrl-C stops.`);
-  await supervise({ args: [name, ...args.filter((arg) => arg !== "--watch"), ...more], files, signal, note });
+  const childArgs = [name, ...args.filter((arg) => arg !== "--watch"), ...more];
+  await supervise({ args: childArgs, hasPage: name === "start", files, signal, note });
 }

@@ -7,10 +7,10 @@ type Options = { service: "verification" | "execution" | "sekisho"; level: LogLe
 
 /** Colours follow NO_COLOR and FORCE_COLOR. */
 export function createLocalLog(options: Options): Log {
-  const { stderr } = process;
-  if (!stderr.isTTY) return createLog(options);
-  const paint: Paint = (format, text) => styleText(format, text, { stream: stderr });
-  return createLog({ ...options, write: (line) => stderr.write(`${formatLogLine({ line, paint })}\n`) });
+  const stream = process.stderr;
+  if (!stream.isTTY) return createLog(options);
+  const paint: Paint = (format, text) => styleText(format, text, { stream });
+  return createLog({ ...options, write: (line) => stream.write(`${formatLogLine({ line, paint })}\n`) });
 }
 
 type Format = "red" | "yellow" | "cyan" | "dim" | "bold";

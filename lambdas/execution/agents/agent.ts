@@ -125,20 +125,15 @@ export function withFeedback(agent: Agent, feedback: unknown): Agent {
   return Object.assign(run, { feedback: (vote: AgentVote) => feedback(vote) });
 }
 
-/** An agent returned something that is neither a string nor a generator. */
+/** An agent returned something that is neither a text nor a generator. */
 export class AgentResultError extends Error {
-  constructor(returned: unknown) {
-    super(
-      `The agent returned ${describeType(returned)}. An agent is an async generator (async function*) that yields updates, or an async function that returns a string.`,
-    );
-    this.name = "AgentResultError";
-  }
-}
+  readonly returned: unknown;
 
-function describeType(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  if (Array.isArray(value)) return "an array";
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+  constructor(returned: unknown) {
+    super("neither a text nor a generator");
+    this.name = "AgentResultError";
+    this.returned = returned;
+  }
 }
 
 /**

@@ -52,7 +52,9 @@ export function reportAgent({ agent, file, show }: Reporting): Agent {
         yield update;
       }
     } catch (error) {
-      report(error instanceof AgentResultError ? at(locate(agent), error.message) : describeError(error));
+      report(
+        error instanceof AgentResultError ? at(locate(agent), describeResult(error.returned)) : describeError(error),
+      );
       throw error;
     }
     if (!isEnded) report(describeMissingEnd({ place: locate(agent), name, yields }));
@@ -75,6 +77,14 @@ const endTypes: readonly unknown[] = ["answer", "question", "failure"];
 function blankProblem(update: TaskUpdate, hasArtifact: boolean): string | undefined {
   const isBlank = update.type === "answer" && !isVisible(update.text) && !hasArtifact;
   return isBlank ? "the answer is blank, and there is no artifact" : undefined;
+}
+
+/** `returned` is what an agent returned that is neither a text nor a generator. */
+function describeResult(returned: unknown): string {
+  const type = Array.isArray(returned) ? "array" : typeof returned;
+  const isNothing = returned === null || returned === undefined;
+  const what = isNothing ? String(returned) : `${/^[aeiou]/.test(type) ? "an" : "a"} ${type}`;
+  return `the agent returned ${what}. An agent is an async generator (async function*) that yields updates, or an async function that returns a string.`;
 }
 
 type Yield = { place: Place | undefined; name: string; yields: number; problem: string };

@@ -30,6 +30,8 @@ export function takePageSecret(): string | undefined {
 type Supervised = {
   /** The name and the arguments of the command, without `--watch`. */
   args: readonly string[];
+  /** True if the command serves the local page. */
+  hasPage: boolean;
   /** Files that are watched from the beginning: the agent, the configuration, `.env`. Those that the agent imports come by themselves. */
   files: readonly string[];
   signal: AbortSignal;
@@ -37,9 +39,9 @@ type Supervised = {
 };
 
 /** Resolves when the signal aborts and the process has ended. */
-export async function supervise({ args, files, signal, note }: Supervised): Promise<void> {
+export async function supervise({ args, hasPage, files, signal, note }: Supervised): Promise<void> {
   const watch = watchFiles();
-  const env = await childEnvironment();
+  const env = await childEnvironment({ hasPage });
   for (const file of files) watch.add(file);
   try {
     while (!signal.aborted) {
@@ -89,8 +91,9 @@ async function stopChild({ child, exited }: { child: ChildProcess; exited: Promi
 }
 
 /** What stays the same from one start to the next: the ports, and the address of the local page. */
-async function childEnvironment(): Promise<NodeJS.ProcessEnv> {
-  const env: NodeJS.ProcessEnv = { ...process.env, [pageSecretVariable]: randomBytes(32).toString("base64url") };
+async function childEnvironment({ hasPage }: { hasPage: boolean }): Promise<NodeJS.ProcessEnv> {
+  const env: NodeJS.ProcessEnv = { ...process.env };
+  if (hasPage) env[pageSecretVariable] = randomBytes(32).toString("base64url");
   for (const name of ["SEKISHO_PORT", "SEKISHO_EXECUTION_PORT"]) {
     if (env[name] === "0") env[name] = String(await freePort());
   }

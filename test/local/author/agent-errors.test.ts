@@ -87,7 +87,7 @@ export async function* agent() {
 
   it("and returns no text from an async function: said, with the two kinds of agents", async () => {
     const { stderr } = await runAlone("export async function agent() {\n  return { text: 'hello' };\n}\n");
-    expect(stderr).toMatch(/agent\.ts:1:\d+: The agent returned an object\. .*async function\*.*returns a string/);
+    expect(stderr).toMatch(/agent\.ts:1:\d+: the agent returned an object\. .*async function\*.*returns a string/);
   });
 
   it("and ends without an answer: said, with the line at which it begins", async () => {
@@ -135,6 +135,14 @@ describe("an agent file that cannot be loaded", () => {
     expect(code).toBe(2);
     expect(stderr).toMatch(/at agent\.ts:2:3\n[\s\S]*Begin the agent with: async function\*/);
   });
+
+  it.each(['import "node:fs";\n', "export async function agent() {}\n"])(
+    "is said to need modules where package.json asks for CommonJS: %j",
+    async (source) => {
+      const { stderr } = await runAlone(source, { "package.json": '{ "type": "commonjs" }' });
+      expect(stderr).toMatch(/at agent\.ts:1:1\n[\s\S]*Write "type": "module" there/);
+    },
+  );
 
   it("has the line of its missing import shown", async () => {
     const { stderr } = await runAlone('const one = 1;\nimport { two } from "./two.ts";\n');
