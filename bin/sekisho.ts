@@ -4,6 +4,7 @@ import { toFileError } from "../lambdas/shared/engine/sqlite/file-error.ts";
 import { escapeActiveCharacters } from "../lambdas/shared/untrusted-input.ts";
 import { AwsFailure } from "../lib/cli/aws/aws-failure.ts";
 import { type Command, exitCodes, isUsageError } from "../lib/cli/command.ts";
+import { loadDotEnv, readsDotEnv } from "../lib/cli/dot-env.ts";
 
 // Each file is loaded only for its own commands, because loading the AWS clients takes a while.
 const files = {
@@ -95,9 +96,11 @@ export async function main(args: string[]): Promise<number> {
       process.stdout.write(`${command.help.trim()}\n`);
       return exitCodes.success;
     }
+    const directory = process.cwd();
+    if (readsDotEnv({ name, args: rest })) loadDotEnv({ directory, isExecution: name === "execution" });
     return await command.run({
       args: rest,
-      directory: process.cwd(),
+      directory,
       signal: stop.signal,
       print: (text) => process.stdout.write(escapeActiveCharacters(`${text}\n`)),
       printStyled: (text) => process.stdout.write(`${text}\n`),

@@ -6,7 +6,6 @@ import { listAuthenticatorSecrets, listCardSecrets } from "../../lambdas/executi
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory, loadExecutionConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
 import { toLogSettings } from "../../lambdas/shared/config/telemetry-schema.ts";
-import { createLog } from "../../lambdas/shared/log.ts";
 import { bundle, bundleBytes, writeFiles } from "../../lib/cdk/bundle/bundle.ts";
 import { agentFileName, configFileName, entries } from "../../lib/cdk/bundle/entry.ts";
 import { openZoneTelemetry } from "../../lib/cli/aws/own-aws.ts";
@@ -15,14 +14,18 @@ import {
   configOption,
   defineCommand,
   exitCodes,
+  flag,
   option,
   parsePort,
   requireSecrets,
   requireTokens,
   UsageError,
 } from "../../lib/cli/command.ts";
+import { watchCommand } from "../../lib/cli/watch-command.ts";
 import { openSqliteEngine } from "../../lib/local/engine.ts";
 import { startExecutionZone } from "../../lib/local/execution-zone.ts";
+import { createLocalLog } from "../../lib/local/terminal-log.ts";
+import { freePort } from "../../lib/local/watch/supervise.ts";
 
 const { fileName } = entries.container;
 
@@ -35,23 +38,36 @@ Runs the Execution zone on 127.0.0.1 until Ctrl-C. It serves the Verification zo
     agent: option("AGENT", '"echo" or the path of your agent file, instead of the configuration\'s agent'),
     store: option("FILE", "stores the tasks there, instead of in .sekisho/execution.db"),
     config: configOption,
+    watch: flag(
+      "starts again when the agent file, a file that it imports, the configuration or .env changes; tasks are kept",
+    ),
   },
   exits: `
 Files of messages are read from the Verification zone on this machine. Set SEKISHO_PORT to its port unless that is 3000.
 
-Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info, warn, error). They never hold texts.
-SEKISHO_SHOW_AGENT_ERRORS=1 prints the errors of your agent with their stacks, for development.`,
+Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info, warn, error), readable on a terminal, as
+JSON elsewhere. They never hold texts. What goes wrong in your agent is printed with its line, which may hold texts;
+SEKISHO_SHOW_AGENT_ERRORS=0 switches that off.
+
+Variables that are not set are taken from .env in the working directory, except for the secrets of Slack.`,
   async run(run) {
     const { directory, print, values } = run;
     const environment = readEnvironment();
     const { port: verificationPort, executionPort, awsRegion: region } = environment;
     const location = { directory, file: values.config };
     const { execution: configured, telemetry: telemetryConfig } = loadExecutionConfig(location);
+    if (values.watch) {
+      const port = values.port === "0" ? ["--port", String(await freePort())] : [];
+      const file = values.agent === undefined ? configured.agent : agentOf(values.agent);
+      const base = values.agent === undefined ? configDirectory(location) : directory;
+      await watchCommand({ run, name: "execution", more: port, agent: file, base, config: values.config });
+      return exitCodes.success;
+    }
     requireTokens(listAuthenticatorSecrets(configured.authenticator));
     requireSecrets(listCardSecrets(configured.a2a));
     const agent = values.agent === undefined ? configured.agent : agentOf(values.agent);
     const logs = toLogSettings({ environment, config: telemetryConfig.logs });
-    const log = createLog({ service: "execution", ...logs });
+    const log = createLocalLog({ service: "execution", ...logs });
     const telemetry = openZoneTelemetry({ config: telemetryConfig, service: "execution", region, log });
     const zone = await startExecutionZone({
       config: { ...configured, agent },

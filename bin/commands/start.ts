@@ -8,7 +8,6 @@ import { type Environment, readEnvironment } from "../../lambdas/shared/config/e
 import { type ConfigLocation, configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { toLogSettings } from "../../lambdas/shared/config/telemetry-schema.ts";
-import { createLog } from "../../lambdas/shared/log.ts";
 import { sanitizeLines } from "../../lambdas/shared/untrusted-input.ts";
 import type { Page } from "../../lambdas/verification/ingress/server.ts";
 import { unescapeMrkdwn } from "../../lambdas/verification/slack/api/user-text.ts";
@@ -24,19 +23,23 @@ import {
   UsageError,
   waitForAbort,
 } from "../../lib/cli/command.ts";
+import { watchCommand } from "../../lib/cli/watch-command.ts";
 import { openFakeSlack, startBothZones } from "../../lib/local/both-zones.ts";
 import { openPageBesideRun, type PageBesideRun } from "../../lib/local/console/server.ts";
 import { lockFolder } from "../../lib/local/engine.ts";
 import { createPage } from "../../lib/local/page/page.ts";
 import { createStepRecorder } from "../../lib/local/recorder/step-recorder.ts";
 import { isAnySet } from "../../lib/local/slack-installation.ts";
-import { missingSecret, openRealSlack } from "../../lib/local/socket-mode-choice.ts";
+import { requireSlackSecrets } from "../../lib/local/slack-secrets.ts";
+import { openRealSlack } from "../../lib/local/socket-mode-choice.ts";
 import { createTaskWatch } from "../../lib/local/task-watch.ts";
+import { createLocalLog } from "../../lib/local/terminal-log.ts";
+import { takePageSecret } from "../../lib/local/watch/supervise.ts";
 import { createDoor } from "../../lib/local/web/door.ts";
 
 export const start: Command = {
   help: `
-sekisho start [--once TEXT] [--config FILE]
+sekisho start [--once TEXT] [--watch] [--config FILE]
 
 Runs both zones on 127.0.0.1 until Ctrl-C, with a page that replaces Slack. The Verification zone listens on port 3000
 (SEKISHO_PORT), the Execution zone on 8080 (SEKISHO_EXECUTION_PORT). Tasks are stored in .sekisho/ and survive a restart.
@@ -46,15 +49,18 @@ SLACK_SIGNING_SECRET and SLACK_BOT_TOKEN set, the real Slack sends its events to
 either, there is no page.
 
   --once TEXT     runs one task, prints the answer and exits
+  --watch         starts again when the agent file, a file that it imports, the configuration or .env changes; tasks are kept
   --config FILE   instead of ./sekisho.config.json
 
 Exit code with --once: 0 the task succeeded; 1 it failed; 2 bad usage or configuration.
-Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info, warn, error; here warn by default).
+Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info, warn, error; here warn by default),
+readable on a terminal, as JSON elsewhere. What goes wrong in your agent is printed with its line
+(SEKISHO_SHOW_AGENT_ERRORS=0 switches that off). Variables that are not set are taken from .env in the working directory.
 `,
   async run(run) {
     const { values } = parseArgs({
       args: run.args,
-      options: { once: { type: "string" }, config: { type: "string" } },
+      options: { once: { type: "string" }, config: { type: "string" }, watch: { type: "boolean" } },
     });
     const location = { directory: run.directory, file: values.config };
     const given = {
@@ -62,18 +68,20 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
       config: loadConfig(location),
       directory: configDirectory(location),
       environment: readEnvironment(),
+      pageSecret: takePageSecret(),
     };
     const { config } = given;
+    if (values.watch === true) {
+      if (values.once !== undefined) throw new UsageError("Give either --once or --watch.");
+      const { agent } = config.execution;
+      await watchCommand({ run, name: "start", agent, base: given.directory, config: values.config });
+      return exitCodes.success;
+    }
     requireTokens(listAuthenticatorSecrets(config.execution.authenticator));
     requireSecrets(listCardSecrets(config.execution.a2a));
     if (values.once !== undefined) return once(run, { ...given, text: values.once });
     const isReal = isAnySet(config.slack);
-    const missing = missingSecret(config);
-    if (isReal && missing !== undefined) {
-      const advice =
-        "Set every secret that the real Slack needs (docs/how-to/slack.md), or none of them to use the fake Slack.";
-      throw new UsageError(`${missing} is not set. ${advice}`);
-    }
+    if (isReal) requireSlackSecrets(config, "Set none of them to use the fake Slack.");
     const lock = lockFolder({ folder: storeFolderOf(run) });
     try {
       return await (isReal ? withRealSlack : withFakeSlack)(run, given);
@@ -84,7 +92,13 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
 };
 
 /** `directory` is the folder to which paths in the configuration are relative. */
-type Given = { location: ConfigLocation; config: Config; directory: string; environment: Environment };
+type Given = {
+  location: ConfigLocation;
+  config: Config;
+  directory: string;
+  environment: Environment;
+  pageSecret: string | undefined;
+};
 
 async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
   const log = logsOf(given);
@@ -94,7 +108,7 @@ async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
   });
   const secrets = [slack.signingSecret, slack.botToken].filter((read) => read !== undefined);
   const stepRecorder = createStepRecorder({ secrets: await Promise.all(secrets.map((read) => read())) });
-  const door = createDoor();
+  const door = createDoor({ secret: given.pageSecret });
   const page = createPage({ fakeSlack, stepRecorder, door });
   const { observe, tap } = createTaskWatch({ add: stepRecorder.add });
   try {
@@ -199,5 +213,5 @@ function storeFolderOf({ directory }: CommandRun): string {
 
 function logsOf({ environment, config }: Pick<Given, "environment" | "config">) {
   const settings = toLogSettings({ environment, config: config.telemetry.logs, level: "warn" });
-  return (service: "verification" | "execution" | "sekisho") => createLog({ service, ...settings });
+  return (service: "verification" | "execution" | "sekisho") => createLocalLog({ service, ...settings });
 }

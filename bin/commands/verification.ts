@@ -7,7 +7,6 @@ import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { toLogSettings } from "../../lambdas/shared/config/telemetry-schema.ts";
-import { createLog } from "../../lambdas/shared/log.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import { installationOf } from "../../lambdas/verification/task/task.ts";
 import { openZoneTelemetry } from "../../lib/cli/aws/own-aws.ts";
@@ -22,7 +21,9 @@ import {
 } from "../../lib/cli/command.ts";
 import { openSqliteEngine } from "../../lib/local/engine.ts";
 import { openSlackInstallation } from "../../lib/local/slack-installation.ts";
-import { missingSecret, openRealSlack } from "../../lib/local/socket-mode-choice.ts";
+import { requireSlackSecrets } from "../../lib/local/slack-secrets.ts";
+import { openRealSlack } from "../../lib/local/socket-mode-choice.ts";
+import { createLocalLog } from "../../lib/local/terminal-log.ts";
 import { startVerificationZone } from "../../lib/local/verification-zone.ts";
 
 export const verification = defineCommand({
@@ -38,19 +39,20 @@ Mode, which needs no tunnel and no signing secret.`,
     store: option("FILE", "stores the tasks there, instead of in .sekisho/verification.db"),
     config: configOption,
   },
-  exits: "Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info, warn, error).",
+  exits: `
+Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info, warn, error), readable on a terminal, as
+JSON elsewhere. Variables that are not set are taken from .env in the working directory.`,
   async run(run) {
     const { directory, print, values } = run;
     const environment = readEnvironment();
     const { port, executionPort, metricsPort, awsRegion: region } = environment;
     const config = loadConfig({ directory, file: values.config });
-    const missing = missingSecret(config);
-    if (missing !== undefined) throw new UsageError(`${missing} is not set (docs/how-to/slack.md).`);
+    requireSlackSecrets(config);
     refuseInProcess(config);
     const slack = await openRealSlack({ config, signal: run.signal });
     const dataFolder = join(directory, ".sekisho");
     const logs = toLogSettings({ environment, config: config.telemetry.logs });
-    const log = createLog({ service: "verification", ...logs });
+    const log = createLocalLog({ service: "verification", ...logs });
     const { apiUrl } = config.slack;
     const { botToken, ...access } = slack.access;
     const installation = openSlackInstallation({ config, dataFolder, botToken, apiUrl, log });

@@ -1,6 +1,7 @@
 /** The Execution zone on one machine: the host and its agent around one engine. */
+import { resolve } from "node:path";
+import { styleText } from "node:util";
 import { type A2aAgent, createA2aAgent, startPushLoop } from "../../lambdas/execution/a2a/a2a-agent.ts";
-import type { Agent } from "../../lambdas/execution/agents/agent.ts";
 import { loadAgent } from "../../lambdas/execution/agents/load-agent.ts";
 import { createAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { createHost, type Host } from "../../lambdas/execution/host.ts";
@@ -12,12 +13,15 @@ import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task
 import type { AuthenticatorConfig } from "../../lambdas/shared/config/authenticator-schema.ts";
 import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
+import type { AgentConfig } from "../../lambdas/shared/config/execution-schema.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import type { ProcessTelemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
 import { sanitizeLines } from "../../lambdas/shared/untrusted-input.ts";
+import { describeLoadError } from "./author/describe-load.ts";
+import { reportAgent } from "./author/report-agent.ts";
 import type { Engine } from "./engine.ts";
 
 export type ExecutionZone = { host: Host; url: string; port: number; close(): Promise<void> };
@@ -42,11 +46,11 @@ type OpenedHost = Pick<A2aAgent, "publish"> & { host: Host; close(): Promise<voi
 /** The host without a server, called as a function. Rejects with a ConfigError if the agent cannot be loaded. */
 export async function openHost(options: HostOptions): Promise<OpenedHost> {
   const { config, openEngine, directory, completions, verificationPort = () => undefined, log, telemetry } = options;
+  const file = agentFile({ agent: config.agent, directory });
   const loaded = await loadAgent({ agent: config.agent, cwd: directory, readSecret }).catch((cause: unknown) => {
-    throw new ConfigError("The agent", [cause instanceof Error ? cause.message : String(cause)], { cause });
+    throw toAgentError({ cause, file });
   });
-  const show = (text: string) => process.stderr.write(`${sanitizeLines(text)}\n`);
-  const agent = readEnvironment().showAgentErrors ? showAgentErrors({ agent: loaded, show }) : loaded;
+  const agent = readEnvironment().showAgentErrors ? reportAgent({ agent: loaded, file, show: showError }) : loaded;
   const engine = openEngine();
   const store = engine.taskStore({ parse: parseExecutionTask });
   const notifications = engine.notifications?.();
@@ -76,6 +80,23 @@ export async function openHost(options: HostOptions): Promise<OpenedHost> {
   };
 }
 
+/** The path of the user's own file. Undefined for a built-in agent. */
+function agentFile({ agent, directory }: { agent: AgentConfig; directory: string }): string | undefined {
+  return typeof agent === "string" && agent !== "echo" ? resolve(directory, agent) : undefined;
+}
+
+/** Adds the line of the problem, for the person at this terminal. */
+function toAgentError({ cause, file }: { cause: unknown; file: string | undefined }): ConfigError {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  const details = file === undefined ? [] : describeLoadError({ error: Object(cause).cause, file });
+  return new ConfigError("The agent", [[message, ...details].join("\n    ")], { cause });
+}
+
+/** For the person at this terminal. */
+function showError(text: string): void {
+  process.stderr.write(`${styleText("red", sanitizeLines(text), { stream: process.stderr })}\n`);
+}
+
 export async function startExecutionZone(options: HostOptions & { port: number }): Promise<ExecutionZone> {
   const { host, publish, close } = await openHost(options);
   let server: ExecutionServer | undefined;
@@ -98,32 +119,4 @@ export async function startExecutionZone(options: HostOptions & { port: number }
 /** There is no platform in front of the host on this machine. So `platform` means no authentication, and loopback only. */
 function authenticatorOf(config: AuthenticatorConfig): Authenticator {
   return config.type === "platform" ? createNoneAuthenticator() : createAuthenticator({ config, readSecret });
-}
-
-/**
- * Shows an agent's own errors, with the stack, to the person who writes it. Off by default, since an error may hold texts and
- * secrets. Errors after an abort are not the agent's own.
- */
-export function showAgentErrors({ agent, show }: { agent: Agent; show: (text: string) => void }): Agent {
-  const shown = (error: unknown) => show(error instanceof Error ? (error.stack ?? error.message) : String(error));
-  const { feedback } = agent;
-  async function* run(...[task, context]: Parameters<Agent>): ReturnType<Agent> {
-    try {
-      yield* agent(task, context);
-    } catch (error) {
-      if (!context.signal.aborted) shown(error);
-      throw error;
-    }
-  }
-  if (feedback === undefined) return run;
-  return Object.assign(run, {
-    async feedback(...[vote]: Parameters<typeof feedback>) {
-      try {
-        await feedback(vote);
-      } catch (error) {
-        shown(error);
-        throw error;
-      }
-    },
-  });
 }

@@ -4,7 +4,6 @@ import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { formatSecretName, hasSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { slackManifest } from "../../lambdas/verification/slack/api/manifest.ts";
-import { neededSecrets } from "./slack-installation.ts";
 import { fetchSlackIdentity, type SlackIdentity } from "./socket-mode-identity.ts";
 
 type Secret = () => Promise<string>;
@@ -19,12 +18,6 @@ export type RealSlack = {
   /** The next step for the user, once the zones run. */
   text(running: { port: number }): string;
 };
-
-/** The name of the first required secret that is not set. */
-export function missingSecret({ slack }: Config): string | undefined {
-  const missing = neededSecrets(slack).find((reference) => !hasSecret(reference));
-  return missing && formatSecretName(missing);
-}
 
 /** Tries the bot token at once if Slack is reached over Socket Mode. Rejects with a message for the user. */
 export async function openRealSlack({ config, signal }: { config: Config; signal: AbortSignal }): Promise<RealSlack> {

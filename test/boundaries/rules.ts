@@ -21,6 +21,7 @@ const anywhere = /^(bin|contracts|lambdas|lib)\//;
 
 /** The files that may read the environment. */
 export const environmentFiles: ReadonlySet<string> = new Set([
+  "bin/pinned-node.mjs",
   "lambdas/execution/config/aws-environment.ts",
   "lambdas/execution/config/container-environment.ts",
   "lambdas/shared/config/aws-environment.ts",
@@ -30,6 +31,8 @@ export const environmentFiles: ReadonlySet<string> = new Set([
   "lambdas/verification/config/oauth-environment.ts",
   "lambdas/verification/config/worker-environment.ts",
   "lib/cli/conformance/environment.ts",
+  "lib/cli/dot-env.ts",
+  "lib/local/watch/supervise.ts",
 ]);
 
 function isListedPure({ path }: Source): boolean {

@@ -69,7 +69,7 @@ describe("a bundle", () => {
     ["deadLetters", 352],
     ["installFlow", 153],
     ["executionUrl", 368],
-    ["executionWorker", 272],
+    ["executionWorker", 273],
     ["agentcore", 728],
     ["container", 488],
   ] as const)("of %s loads at most %s KB at a cold start", (name, most) => {

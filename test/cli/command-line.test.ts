@@ -36,7 +36,7 @@ describe("the sekisho command", () => {
       [["execution", "bundle"], "--out is missing"],
       [["execution", "--port", "http"], '"http" is not a port number'],
       [["execution", "--agent", "./nothing.ts", "--port", "0"], "does not exist"],
-      [["verification"], "SLACK_SIGNING_SECRET is not set"],
+      [["verification"], "Neither SLACK_APP_TOKEN nor SLACK_SIGNING_SECRET is set"],
     ] as const) {
       const ended = await run([...args]);
       expect({ args, ...ended }).toMatchObject({ args, code: 2 });
@@ -196,7 +196,7 @@ describe("sekisho start", () => {
   it("refuses one secret without the other", async () => {
     const ended = await run(["start"], { SLACK_BOT_TOKEN: "xoxb-a-token-of-this-test" });
     expect(ended.code).toBe(2);
-    expect(ended.stderr).toContain("SLACK_SIGNING_SECRET is not set");
+    expect(ended.stderr).toContain("Neither SLACK_APP_TOKEN nor SLACK_SIGNING_SECRET is set");
   });
 });
 

@@ -11,6 +11,7 @@ import { SekishoError } from "../../contracts/errors.ts";
 import { legacyErrorResultSchema, type MethodName, methods } from "../../contracts/methods.ts";
 import { buildOpenRpc } from "../../contracts/openrpc.ts";
 import type { Agent, AgentContext, AgentTask, TaskUpdate } from "../../lambdas/execution/agents/agent.ts";
+import { runAgent } from "../../lambdas/execution/agents/agent.ts";
 import { configJsonSchema } from "../../lambdas/shared/config/json-schema.ts";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { b, configWith, synthAll } from "../cdk/synth.ts";
@@ -178,7 +179,7 @@ describe("an agent of the documents", () => {
       const { agent } = (await import(join(folder, "agent.ts"))) as { agent: Agent };
       const whole: AgentTask = { text: "deploy", parts: [], attachments: [], answers: [], ...task };
       const updates: TaskUpdate[] = [];
-      for await (const update of agent(whole, context as unknown as AgentContext)) updates.push(update);
+      for await (const update of runAgent(agent, whole, context as unknown as AgentContext)) updates.push(update);
       return updates;
     } finally {
       rmSync(folder, { recursive: true });
@@ -196,6 +197,11 @@ describe("an agent of the documents", () => {
     } finally {
       globalThis.fetch = fetch;
     }
+  });
+
+  it("is an async function that returns a text, as docs/agent.md begins", async () => {
+    const [code = ""] = blocksIn(textOf("docs/agent.md"), "js");
+    expect(await run(code, {})).toEqual([{ type: "answer", text: "You wrote: deploy" }]);
   });
 
   it("reads files, asks, streams its answer and attaches a file, as docs/how-to/agent.md shows it", async () => {

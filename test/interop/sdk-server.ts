@@ -16,7 +16,7 @@ import type { A2aVersion } from "../../contracts/a2a/operations.ts";
 import { joinTextParts } from "../../contracts/a2a/part.ts";
 import { toA2aState } from "../../contracts/a2a/task.ts";
 import { toParts } from "../../lambdas/execution/a2a/view.ts";
-import type { Agent, AgentAnswer, TaskUpdate } from "../../lambdas/execution/agents/agent.ts";
+import { type Agent, type AgentAnswer, runAgent, type TaskUpdate } from "../../lambdas/execution/agents/agent.ts";
 import { closeServer, startListening } from "../../lambdas/shared/http/server.ts";
 import { agentContext } from "../execution/agents/agent-context.ts";
 
@@ -65,7 +65,7 @@ function sdkExecutor({ agent }: { agent: Agent }): AgentExecutor {
       if (known) run.answers.push({ prompt: "", text: textIn(userMessage) });
       const publish = publisher({ taskId, contextId, bus });
       const announce = () => bus.publish(AgentEvent.task(announced(request)));
-      const updates = agent(taskOf(run), {
+      const updates = runAgent(agent, taskOf(run), {
         ...agentContext(run.stopping.signal),
         ...{ taskId, contextId, messageId: userMessage.messageId, requestId: run.first.messageId },
       });

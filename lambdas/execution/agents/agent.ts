@@ -110,10 +110,11 @@ export type AgentVote = Readonly<{
 }>;
 
 /**
- * `feedback` gets the votes of people on the agent's answers. An agent file exports it under that name, beside `agent`. It may be called
- * more than once for one vote, and in another process than the run. If it throws or takes longer than ten seconds, it is called again later.
+ * An agent is an async generator of updates, or an async function that returns the text of its answer. `feedback` gets the votes of people
+ * on the answers. An agent file exports it under that name, beside `agent`. It may be called more than once for one vote, and in another
+ * process than the run. If it throws or takes longer than ten seconds, it is called again later.
  */
-export type Agent = ((task: AgentTask, context: AgentContext) => AsyncIterable<TaskUpdate>) & {
+export type Agent = ((task: AgentTask, context: AgentContext) => AsyncIterable<TaskUpdate> | Promise<string>) & {
   feedback?: ((vote: AgentVote) => unknown) | undefined;
 };
 
@@ -122,4 +123,36 @@ export function withFeedback(agent: Agent, feedback: unknown): Agent {
   if (typeof feedback !== "function") return agent;
   const run: Agent = (task, context) => agent(task, context);
   return Object.assign(run, { feedback: (vote: AgentVote) => feedback(vote) });
+}
+
+/** An agent returned something that is neither a text nor a generator. */
+export class AgentResultError extends Error {
+  readonly returned: unknown;
+
+  constructor(returned: unknown) {
+    super("neither a text nor a generator");
+    this.name = "AgentResultError";
+    this.returned = returned;
+  }
+}
+
+/**
+ * Calls the agent and yields its updates. A returned text is one update, the answer. Nothing checks the updates here, whatever their type says. Throws what the agent
+ * throws, and an AgentResultError.
+ */
+export async function* runAgent(
+  ...[agent, task, context]: [Agent, AgentTask, AgentContext]
+): AsyncGenerator<TaskUpdate> {
+  // A file of JavaScript may return anything.
+  const called: unknown = agent(task, context);
+  const returned = isGenerator(called) ? called : await called;
+  if (typeof returned === "string") yield { type: "answer", text: returned };
+  else if (isGenerator(returned)) yield* returned;
+  else throw new AgentResultError(returned);
+}
+
+/** True also for a generator that is not async, and for an object that only has the method of an async one. */
+function isGenerator(value: unknown): value is AsyncIterable<TaskUpdate> {
+  if (typeof value !== "object" || value === null) return false;
+  return Symbol.asyncIterator in value || (Symbol.iterator in value && "next" in value);
 }

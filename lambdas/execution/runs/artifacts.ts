@@ -24,7 +24,10 @@ function hasOneContent({ text, base64, data, url }: Artifact): boolean {
   return [text, base64, data, url].filter((content) => content !== undefined).length === 1;
 }
 
-export const yieldedArtifactSchema = z.preprocess(mend, artifactSchema.refine(hasOneContent));
+export const yieldedArtifactSchema = z.preprocess(
+  mend,
+  artifactSchema.refine(hasOneContent, "must have exactly one of `text`, `base64`, `data` and `url`"),
+);
 
 /** Why the artifact cannot be sent beside `made` others, for the log; undefined if it can. */
 export function refuseArtifact(request: {

@@ -1,27 +1,19 @@
 /** Runs the agent's function, checks its updates, and turns them into one outcome or question. */
 
-import * as z from "zod";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isJsonWithin } from "../../../contracts/json-size.ts";
 import { maxPartialTextLength, maxResultBytes, maxSteps } from "../../../contracts/limits.ts";
-import {
-  type Artifact,
-  optionIdSchema,
-  questionOptionSchema,
-  stepSchema,
-  type TaskStep,
-} from "../../../contracts/methods.ts";
-import { optionalField } from "../../../contracts/optional-field.ts";
-import { questionFieldsSchema } from "../../../contracts/question-fields.ts";
+import type { Artifact, TaskStep } from "../../../contracts/methods.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { OpenSpan, SpanStart } from "../../shared/telemetry/telemetry.ts";
 import { isTooDeep, lastOfEachId, truncate } from "../../shared/untrusted-input.ts";
 import { isVisible } from "../../shared/visible-text.ts";
-import type { Agent, AgentContext, AgentTask } from "../agents/agent.ts";
+import { type Agent, type AgentContext, type AgentTask, runAgent } from "../agents/agent.ts";
 import type { RunReport } from "../tasks/changes.ts";
 import { type ExecutionOutcome, type ExecutionTask, type OpenQuestion, toLoggableId } from "../tasks/execution-task.ts";
-import { refuseArtifact, yieldedArtifactSchema } from "./artifacts.ts";
+import { refuseArtifact } from "./artifacts.ts";
+import { type Update, updateSchema } from "./update-schema.ts";
 
 const maxProgressLength = 1000;
 /** That of the contract. */
@@ -55,7 +47,7 @@ export async function collectOutcome(request: {
   const turn = (ended: TurnEnd): AgentTurn => ({ ended, artifacts });
   const tooLarge = (): AgentTurn => ({ ended: { type: "failure", reason: "payload_too_large" }, artifacts: [] });
   try {
-    for await (const yielded of agent(task, context)) {
+    for await (const yielded of runAgent(agent, task, context)) {
       if (context.signal.aborted) break;
       const update = readUpdate({ yielded, log: context.log });
       if (update === undefined) return turn({ type: "failure", reason: "execution_failed" });
@@ -156,47 +148,6 @@ function fittingSteps(steps: NonNullable<Progress["steps"]>): TaskStep[] {
   const newest = lastOfEachId(steps).slice(-maxSteps);
   return newest.map(({ title, ...step }) => ({ ...step, title: truncate(title, maxStepTitleLength) }));
 }
-
-const maxPromptLength = 10_000;
-const maxOptions = 20;
-const maxLabelLength = 200;
-
-const visibleText = (maxLength: number) => z.string().min(1).max(maxLength).refine(isVisible);
-
-const updateSchema = z.discriminatedUnion("type", [
-  z.object({
-    type: z.literal("progress"),
-    text: z.string().optional(),
-    percent: z.number().optional(),
-    partial: z.string().optional(),
-    steps: z.array(stepSchema.extend({ title: z.string().min(1) })).optional(),
-  }),
-  z.object({ type: z.literal("artifact"), artifact: yieldedArtifactSchema }),
-  z.object({
-    type: z.literal("answer"),
-    text: z.string(),
-    usage: optionalField(z.looseObject({})),
-    direct: z.boolean().optional(),
-  }),
-  z
-    .object({
-      type: z.literal("question"),
-      prompt: visibleText(maxPromptLength),
-      options: z
-        .array(questionOptionSchema.extend({ id: optionIdSchema, label: visibleText(maxLabelLength) }))
-        .min(1)
-        .max(maxOptions)
-        .refine((options) => new Set(options.map(({ id }) => id)).size === options.length)
-        .optional(),
-      fields: questionFieldsSchema.optional(),
-      kind: z.literal("auth").optional(),
-    })
-    .refine(({ options, fields, kind }) => fields === undefined || (options === undefined && kind === undefined), {
-      path: ["fields"],
-    }),
-  z.object({ type: z.literal("failure"), reason: z.enum(["execution_failed", "plan_error", "budget_exceeded"]) }),
-]);
-type Update = z.infer<typeof updateSchema>;
 
 /** Undefined for an invalid update. The log says where and why (`options.0.id: too_big`), without a value. */
 function readUpdate({ yielded, log }: { yielded: unknown; log: Log }): Update | undefined {

@@ -22,7 +22,7 @@ const environmentSchema = z.object({
   SEKISHO_PORT: portSchema.default(3000),
   SEKISHO_EXECUTION_PORT: portSchema.default(8080),
   SEKISHO_METRICS_PORT: portSchema.optional(),
-  SEKISHO_SHOW_AGENT_ERRORS: z.enum(["0", "1"]).default("0"),
+  SEKISHO_SHOW_AGENT_ERRORS: z.enum(["0", "1"]).default("1"),
   ...logVariables,
   AWS_REGION: z.string().optional(),
   AWS_DEFAULT_REGION: z.string().optional(),
@@ -39,7 +39,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env) {
     metricsPort: data.SEKISHO_METRICS_PORT,
     logLevel: data.SEKISHO_LOG_LEVEL,
     debugRatio: data.SEKISHO_LOG_DEBUG_RATIO,
-    /** True if the local run shows what an agent threw, for the agent's developer. */
+    /** False if a local run must not show the agent's own errors, which may hold texts. */
     showAgentErrors: data.SEKISHO_SHOW_AGENT_ERRORS === "1",
     /** From the same variables as the AWS command line. */
     awsRegion: data.AWS_REGION ?? data.AWS_DEFAULT_REGION,

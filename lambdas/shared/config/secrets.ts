@@ -24,6 +24,11 @@ async function readManaged({ id }: { id: string }): Promise<string> {
   return createReadManagedSecret(dependencies)({ id });
 }
 
+/** The value, if the secret is a variable that is set. */
+export function readVariable(reference: SecretReference): string | undefined {
+  return "env" in reference ? process.env[reference.env] : undefined;
+}
+
 /** True if the secret can probably be read. One in Secrets Manager counts as present, because only a read can tell. */
 export function hasSecret(reference: SecretReference): boolean {
   return "secretsManager" in reference || Boolean(process.env[reference.env]);

@@ -10,6 +10,7 @@ import { toPrintable } from "../../../lambdas/verification/checks/health-request
 import type { BotAnswer } from "../../../lambdas/verification/checks/operator-call.ts";
 import { botScopes } from "../../../lambdas/verification/slack/api/manifest.ts";
 import { callWebApi, toSlackError } from "../../../lambdas/verification/slack/api/web-call.ts";
+import { describeHeldSecret } from "../../local/slack-secrets.ts";
 import { tokenRefusalText } from "../../local/socket-mode-identity.ts";
 import { lacksCredentials } from "../aws/aws-failure.ts";
 import { findExpectedShape } from "../aws/secret-shape.ts";
@@ -39,10 +40,16 @@ export async function askIdentity({ slack }: Config, readSecret: ReadSecret, sig
   const expected = findExpectedShape({ use: "bot token", value: token });
   // A value of another shape may be another secret, so it is sent nowhere.
   if (expected !== undefined) {
-    const what = `${formatSecretName(slack.botToken)} is not a bot token, which is ${expected}.`;
+    const what = `${formatSecretName(slack.botToken)} is not a bot token, which is ${expected}.${heldText(token)}`;
     throw new CheckEnded(failed(what, tokenRefusalText({ error: "not_allowed_token_type", kind: "bot" })));
   }
   return botIdentity({ readToken: async () => token, apiUrl: slack.apiUrl, timeoutMs: callTimeoutMs, signal });
+}
+
+/** Names a secret that is in the wrong variable, by its form. */
+function heldText(value: string): string {
+  const held = describeHeldSecret(value);
+  return held === undefined ? "" : ` It holds ${held}.`;
 }
 
 /** A bot token may be missing where workspaces install the app. */
@@ -138,7 +145,7 @@ export function appTokenCheck({ slack }: Config, readSecret: ReadSecret): Check 
       const token = await requireSecret(slack.appToken, readSecret, " Only Socket Mode needs it.");
       if (!token.startsWith("xapp-")) {
         const remedy = tokenRefusalText({ error: "not_allowed_token_type", kind: "app" });
-        return failed(`${name} is not an app token.`, remedy);
+        return failed(`${name} is not an app token.${heldText(token)}`, remedy);
       }
       const call = { token: async () => token, apiUrl: slack.apiUrl, args: {}, timeoutMs: callTimeoutMs, signal };
       try {

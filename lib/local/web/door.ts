@@ -17,8 +17,16 @@ export type Door = Required<Admission> & {
   address(url: string): string;
 };
 
-export function createDoor({ token = randomBytes(32).toString("base64url") }: { token?: string } = {}): Door {
+/**
+ * With a `secret`, a later door with the same one has the same address, and admits the browsers that this one admitted. Then all of them
+ * share one session.
+ */
+export function createDoor({ secret }: { secret?: string | undefined } = {}): Door {
+  const derive = (use: string) => secret && createHash("sha256").update(`${use} ${secret}`).digest("base64url");
+  const token = derive("token") ?? randomBytes(32).toString("base64url");
+  const sessionId = derive("session");
   const sessions = createSessions<"loopback">({ idleMs, lifeMs });
+  if (sessionId !== undefined) sessions.restore(sessionId, "loopback");
 
   function requireOwnPage(request: IncomingMessage): void {
     const { method, headers, socket } = request;
@@ -28,7 +36,7 @@ export function createDoor({ token = randomBytes(32).toString("base64url") }: { 
   }
 
   function enter(request: IncomingMessage, given: string): string | undefined {
-    return isSame(given, token) ? sessions.open(request, "loopback") : undefined;
+    return isSame(given, token) ? sessions.open(request, "loopback", sessionId) : undefined;
   }
 
   return {

@@ -9,8 +9,10 @@ export type Session<T> = {
 };
 
 export type Sessions<T> = {
-  /** Returns the cookie that holds the id. Only the browser keeps it. */
-  open(request: IncomingMessage, grant: T): string;
+  /** Returns the cookie that holds the id, a new one by default. Only the browser keeps it. */
+  open(request: IncomingMessage, grant: T, id?: string): string;
+  /** Begins a session whose id a browser has from an earlier process. */
+  restore(id: string, grant: T): void;
   /** The sessions that the request's cookies name. `isActivity` restarts the idle timeout. */
   find(request: IncomingMessage, use: { isActivity: boolean }): Session<T>[];
   /** Ends the request's sessions. Returns the cookie that deletes the browser's. */
@@ -42,22 +44,26 @@ export function createSessions<T>({ idleMs, lifeMs, now = Date.now }: SessionOpt
     }
   }
 
+  function begin(id: string, grant: T): void {
+    dropEnded();
+    const key = keyOf(id);
+    const [leastUsed] = entries.keys();
+    if (leastUsed !== undefined && entries.size >= maxSessions) remove(leastUsed);
+    const controller = new AbortController();
+    const timer = setTimeout(() => remove(key), lifeMs).unref();
+    const end = () => {
+      clearTimeout(timer);
+      controller.abort();
+    };
+    entries.set(key, { grant, ended: controller.signal, endsAtMs: now() + lifeMs, usedAtMs: now(), end });
+  }
+
   return {
-    open(request, grant) {
-      dropEnded();
-      const [leastUsed] = entries.keys();
-      if (leastUsed !== undefined && entries.size >= maxSessions) remove(leastUsed);
-      const id = randomBytes(32).toString("base64url");
-      const key = keyOf(id);
-      const controller = new AbortController();
-      const timer = setTimeout(() => remove(key), lifeMs).unref();
-      const end = () => {
-        clearTimeout(timer);
-        controller.abort();
-      };
-      entries.set(key, { grant, ended: controller.signal, endsAtMs: now() + lifeMs, usedAtMs: now(), end });
+    open(request, grant, id = randomBytes(32).toString("base64url")) {
+      if (!entries.has(keyOf(id))) begin(id, grant);
       return formatCookie(request, id);
     },
+    restore: begin,
     find(request, { isActivity }) {
       dropEnded();
       return keysIn(request).flatMap((key) => {

@@ -1,6 +1,7 @@
 /** An honest endpoint in this process: our own host with the echo agent behind a real socket. The liars change what it does. */
 
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import { runAgent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
 import { createHost, type Host } from "../../../lambdas/execution/host.ts";
 import type { Authenticator } from "../../../lambdas/execution/http/exchange.ts";
@@ -41,7 +42,7 @@ function createNumberedAgent(): Agent {
   return async function* numbered(task, context) {
     runs += 1;
     const run = `(run ${runs})`;
-    for await (const update of echo(task, context)) {
+    for await (const update of runAgent(echo, task, context)) {
       yield update.type === "answer" ? { ...update, text: `${update.text}\n${run}` } : update;
     }
   };

@@ -1,6 +1,7 @@
 /** Endpoints that do what the contract allows, each in another way. None of them may fail a required case. */
 import { describe, expect, it } from "@jest/globals";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import { runAgent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
 import type { ConformanceReport } from "../../../lib/cli/conformance/conformance.ts";
 import { json, raw } from "../../doubles/answers.ts";
@@ -56,7 +57,7 @@ function createRememberingAgent(): Agent {
 /** Fails where a file cannot be read. */
 const strictAboutFiles: Agent = async function* (task, context) {
   for (const attachment of task.attachments ?? []) await context.readAttachment({ attachment });
-  yield* createEchoAgent()(task, context);
+  yield* runAgent(createEchoAgent(), task, context);
 };
 
 const unchatty: Agent = async function* () {

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
+import { runAgent } from "../../../lambdas/execution/agents/agent.ts";
 import { createBedrockAgent, toConverseMessages } from "../../../lambdas/execution/agents/bedrock.ts";
 import { createTestHost, hello } from "../test-host.ts";
 import { agentContext, agentTask } from "./agent-context.ts";
@@ -37,7 +38,7 @@ async function agentOf(answer: (response: ServerResponse) => unknown, options: O
 async function updatesOf(answer: (response: ServerResponse) => unknown, options: Options = {}) {
   const agent = await agentOf(answer, options);
   const updates: TaskUpdate[] = [];
-  for await (const update of agent(agentTask(hello), agentContext())) updates.push(update);
+  for await (const update of runAgent(agent, agentTask(hello), agentContext())) updates.push(update);
   return updates;
 }
 
@@ -68,7 +69,7 @@ describe("a model of Bedrock", () => {
     ];
     const updates: TaskUpdate[] = [];
     const context = agentContext();
-    for await (const update of agent(agentTask({ ...hello, history, bot_token: "hidden" }), context))
+    for await (const update of runAgent(agent, agentTask({ ...hello, history, bot_token: "hidden" }), context))
       updates.push(update);
     expect(updates).toEqual([{ type: "answer", text: "Hello", usage }]);
     expect(server?.requests).toEqual([

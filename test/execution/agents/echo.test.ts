@@ -4,6 +4,7 @@ import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { methods } from "../../../contracts/methods.ts";
 import type { ReadAttachment, TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
+import { runAgent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
 import { createTestHost } from "../test-host.ts";
 import { agentContext, agentTask } from "./agent-context.ts";
@@ -76,7 +77,7 @@ describe("the echo agent", () => {
   it("takes shorter steps where it is told to", async () => {
     const slept: number[] = [];
     const agent = createEchoAgent({ stepMs: 1, sleep: async ({ ms }) => void slept.push(ms) });
-    for await (const _update of agent(agentTask({ channel: "C1", text: "progress" }), agentContext()));
+    for await (const _update of runAgent(agent, agentTask({ channel: "C1", text: "progress" }), agentContext()));
     expect(slept).toEqual([1, 1, 1, 1, 1]);
   });
 
@@ -114,7 +115,11 @@ describe("the echo agent", () => {
 
   it("stops waiting when its signal aborts", async () => {
     const abort = new AbortController();
-    const updates = createEchoAgent()(agentTask({ channel: "C1", text: "slow 60s" }), agentContext(abort.signal));
+    const updates = runAgent(
+      createEchoAgent(),
+      agentTask({ channel: "C1", text: "slow 60s" }),
+      agentContext(abort.signal),
+    );
     const next = updates[Symbol.asyncIterator]().next();
     abort.abort();
     await expect(next).rejects.toThrow();
@@ -127,7 +132,7 @@ async function updatesOf(text: string, extra: object = {}, readAttachment?: Read
   const context = { ...agentContext(), ...(readAttachment && { readAttachment }) };
   const updates: TaskUpdate[] = [];
   const task = agentTask({ channel: "C1", text, ...extra });
-  for await (const update of agent(task, context)) updates.push(update);
+  for await (const update of runAgent(agent, task, context)) updates.push(update);
   return { updates, slept };
 }
 
@@ -219,7 +224,8 @@ describe("the echo agent on read files", () => {
         throw new SekishoError("canceled");
       },
     };
-    const updates = createEchoAgent()(
+    const updates = runAgent(
+      createEchoAgent(),
       agentTask({ channel: "C1", text: "read files", ...({ attachments } as object) }),
       context,
     );

@@ -7,6 +7,7 @@ import { afterAll, describe, expect, it } from "@jest/globals";
 import { stop as stopEsbuild } from "esbuild";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { agent as example } from "../../../examples/agent.ts";
+import { runAgent } from "../../../lambdas/execution/agents/agent.ts";
 import { createBundledAgent } from "../../../lambdas/execution/agents/create-agent.ts";
 import { loadAgent } from "../../../lambdas/execution/agents/load-agent.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
@@ -115,7 +116,7 @@ it("knows the reason of an error of the host, which has another class SekishoErr
   const task = agentTask({ channel: "C1", text: "read files", attachments });
   const readAttachment = () => Promise.reject(new SekishoError("permission_denied"));
   const updates = [];
-  for await (const update of agent(task, { ...agentContext(), readAttachment })) updates.push(update);
+  for await (const update of runAgent(agent, task, { ...agentContext(), readAttachment })) updates.push(update);
   expect(updates).toEqual([{ type: "answer", text: expect.stringContaining("a.txt: not read (permission_denied)") }]);
 });
 
@@ -131,7 +132,7 @@ it("throws an error that the host knows, although the module has another class S
   const config = parseConfig({ json: { execution: { agent: "./throws.ts" } } });
   writeFiles({ ...bundle({ name: "container", config, configDirectory: own }), folder: own });
   const agent = createBundledAgent(own)({ ...dependencies, config: "./throws.ts" });
-  const updates = agent(agentTask({ channel: "C1", text: "hello" }), agentContext());
+  const updates = runAgent(agent, agentTask({ channel: "C1", text: "hello" }), agentContext());
   const thrown: unknown = await updates[Symbol.asyncIterator]()
     .next()
     .catch((error: unknown) => error);

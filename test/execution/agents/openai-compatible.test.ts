@@ -4,6 +4,7 @@ import type { ServerResponse } from "node:http";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
+import { runAgent } from "../../../lambdas/execution/agents/agent.ts";
 import {
   createOpenAiCompatibleAgent,
   parseServerSentEvents,
@@ -45,7 +46,7 @@ describe("an endpoint of chat completions", () => {
       { role: "assistant" as const, text: "Hello", ts: "1.2" },
     ];
     const updates: TaskUpdate[] = [];
-    for await (const update of agent(agentTask({ ...hello, history, bot_token: "hidden" }), agentContext()))
+    for await (const update of runAgent(agent, agentTask({ ...hello, history, bot_token: "hidden" }), agentContext()))
       updates.push(update);
     expect(updates).toEqual([{ type: "answer", text: "Hello" }]);
     expect(server?.requests).toEqual([
@@ -72,7 +73,7 @@ describe("an endpoint of chat completions", () => {
       ...agentContext(),
       trace: { traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01`, tracestate: "v=1" },
     };
-    for await (const _ of (await agentOf(whole))(agentTask(hello), context));
+    for await (const _ of runAgent(await agentOf(whole), agentTask(hello), context));
     expect(server?.requests[0]?.headers).toMatchObject(context.trace);
   });
 
@@ -88,7 +89,7 @@ describe("an endpoint of chat completions", () => {
     );
     for (const _ of [1, 2]) {
       const updates: TaskUpdate[] = [];
-      for await (const update of agent(agentTask(hello), agentContext())) updates.push(update);
+      for await (const update of runAgent(agent, agentTask(hello), agentContext())) updates.push(update);
       expect(updates).toEqual([{ type: "answer", text: "Hello" }]);
     }
     expect(server?.requests.map(({ body }) => knows(body))).toEqual([false, true, true]);
@@ -117,7 +118,7 @@ describe("an endpoint of chat completions", () => {
     const parts = Array.from({ length: 10 }, () => delta("x")).join("");
     const agent = await agentOf((response) => stream(response).end(`${parts}data: [DONE]\n\n`), { now });
     const updates: TaskUpdate[] = [];
-    for await (const update of agent(agentTask(hello), agentContext())) updates.push(update);
+    for await (const update of runAgent(agent, agentTask(hello), agentContext())) updates.push(update);
     const reports = updates.filter(({ type }) => type === "progress");
     expect(reports[0]).toEqual({ type: "progress", partial: "xxx" });
     expect(reports.length).toBeLessThan(5);
@@ -216,7 +217,7 @@ it("the status of a refusal is logged, the key is not", async () => {
   const log = createLog({ service: "execution", write: (line) => lines.push(line) });
   const agent = await agentOf((response) => response.writeHead(403).end("no, key-1"), { apiKey: async () => "key-1" });
   const updates: TaskUpdate[] = [];
-  for await (const update of agent(agentTask(hello), agentContext(undefined, log))) updates.push(update);
+  for await (const update of runAgent(agent, agentTask(hello), agentContext(undefined, log))) updates.push(update);
   expect(updates).toEqual([{ type: "failure", reason: "execution_failed" }]);
   expect(lines.map((line) => JSON.parse(line).status)).toEqual([403]);
   expect(lines.join("")).not.toContain("key-1");

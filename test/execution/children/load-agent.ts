@@ -1,11 +1,13 @@
 /** Loads the agent that the first argument names, as a started host does, asks it once and prints what happened. */
+
+import { runAgent } from "../../../lambdas/execution/agents/agent.ts";
 import { loadAgent } from "../../../lambdas/execution/agents/load-agent.ts";
 import { agentContext, agentTask } from "../agents/agent-context.ts";
 
 const [, , file = "", cwd = ""] = process.argv;
 try {
   const agent = await loadAgent({ agent: file, cwd, readSecret: async () => "" });
-  for await (const update of agent(agentTask({ channel: "C1", text: "Good morning" }), agentContext())) {
+  for await (const update of runAgent(agent, agentTask({ channel: "C1", text: "Good morning" }), agentContext())) {
     console.log(JSON.stringify(update));
   }
   const ids = { requestId: "r", taskId: "t", caller: "c" };

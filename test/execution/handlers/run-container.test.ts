@@ -67,6 +67,15 @@ describe("the image", () => {
     expect(said()).toContain('"cause_kind":"ERR_JWT_EXPIRED"');
   });
 
+  it("reads no .env, which belongs to the machine of a developer", async () => {
+    const folder = containers.emptyFolder();
+    writeFileSync(join(folder, ".env"), "SEKISHO_LOG_LEVEL=nonsense\n");
+    await containers.start({ folder });
+    const { said, exit } = containers.run(startText, { folder, env: { SEKISHO_LOG_LEVEL: "nonsense" } });
+    expect((await exit)[0]).not.toBe(0);
+    expect(said()).toContain("SEKISHO_LOG_LEVEL");
+  });
+
   it("says whether it is well, to those who ask over HTTP and to its own health check", async () => {
     const { url, folder, child, exit } = await containers.start();
     expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: "ok" });

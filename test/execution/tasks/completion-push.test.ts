@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import { runAgent } from "../../../lambdas/execution/agents/agent.ts";
 import type { HostOptions } from "../../../lambdas/execution/host.ts";
 import { createExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
 import {
@@ -53,7 +54,7 @@ describe("the end of an accepted task whose request wished it is pushed once, wi
     const { completions, pushed } = createCompletions();
     const gate = createGate();
     const agent: Agent = async function* (task, context) {
-      for await (const _ of gate.agent(task, context));
+      for await (const _ of runAgent(gate.agent, task, context));
       yield* updates;
     };
     const { completion, taskId, store } = await acceptedBy({ completions, agent });

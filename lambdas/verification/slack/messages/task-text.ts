@@ -12,6 +12,7 @@ import { buttons, section, shorten } from "./blocks.ts";
 import {
   canceledAnswerText,
   createOutcomeText,
+  limitedText,
   referenceText,
   refusedText,
   replacedText,
@@ -78,10 +79,11 @@ export function createTaskText(options: TaskTextOptions): TaskText {
       const text = shown.endsWith(end) ? shown.slice(0, -end.length).trimEnd() : shown;
       return withBlocks({ ...plainLast({ text, reference }), blocks: [section(text)], reference });
     },
-    buttonClickRefused: ({ refusal, locale = options.locale }) =>
-      refusal.type === "not_allowed"
-        ? refusedText({ locale, contact: options.contact })
-        : replyRefusalText({ refusal, locale }),
+    buttonClickRefused({ refusal, locale = options.locale }) {
+      if (refusal.type === "not_allowed") return refusedText({ locale, contact: options.contact });
+      if (refusal.type === "limited") return limitedText({ ...refusal, nowMs: refusal.atMs, locale });
+      return replyRefusalText({ refusal, locale });
+    },
   };
 }
 

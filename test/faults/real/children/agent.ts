@@ -1,6 +1,7 @@
 /** The agent of these runs: writes down when it starts and when it ends, and is the echo agent in between. */
 import { appendFileSync } from "node:fs";
 import type { Agent } from "../../../../lambdas/execution/agents/agent.ts";
+import { runAgent } from "../../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../../lambdas/execution/agents/echo.ts";
 
 const echo = createEchoAgent();
@@ -8,7 +9,7 @@ const echo = createEchoAgent();
 export const agent: Agent = async function* (task, context) {
   write("start", context.requestId);
   try {
-    yield* echo(task, context);
+    yield* runAgent(echo, task, context);
   } finally {
     write("end", context.requestId);
   }

@@ -1,0 +1,51 @@
+/** The shape of what an agent yields. */
+import * as z from "zod";
+import { optionIdSchema, questionOptionSchema, stepSchema } from "../../../contracts/methods.ts";
+import { optionalField } from "../../../contracts/optional-field.ts";
+import { questionFieldsSchema } from "../../../contracts/question-fields.ts";
+import { isVisible } from "../../shared/visible-text.ts";
+import { yieldedArtifactSchema } from "./artifacts.ts";
+
+const maxPromptLength = 10_000;
+const maxOptions = 20;
+const maxLabelLength = 200;
+
+const visibleText = (maxLength: number) =>
+  z.string().min(1).max(maxLength).refine(isVisible, "must have a visible character");
+
+/** An agent's update, checked. The messages are for the author of the agent. */
+export const updateSchema = z.discriminatedUnion("type", [
+  z.object({
+    type: z.literal("progress"),
+    text: z.string().optional(),
+    percent: z.number().optional(),
+    partial: z.string().optional(),
+    steps: z.array(stepSchema.extend({ title: z.string().min(1) })).optional(),
+  }),
+  z.object({ type: z.literal("artifact"), artifact: yieldedArtifactSchema }),
+  z.object({
+    type: z.literal("answer"),
+    text: z.string(),
+    usage: optionalField(z.looseObject({})),
+    direct: z.boolean().optional(),
+  }),
+  z
+    .object({
+      type: z.literal("question"),
+      prompt: visibleText(maxPromptLength),
+      options: z
+        .array(questionOptionSchema.extend({ id: optionIdSchema, label: visibleText(maxLabelLength) }))
+        .min(1)
+        .max(maxOptions)
+        .refine((options) => new Set(options.map(({ id }) => id)).size === options.length, "two options have one id")
+        .optional(),
+      fields: questionFieldsSchema.optional(),
+      kind: z.literal("auth").optional(),
+    })
+    .refine(({ options, fields, kind }) => fields === undefined || (options === undefined && kind === undefined), {
+      path: ["fields"],
+      message: "cannot be used together with `options` or `kind`",
+    }),
+  z.object({ type: z.literal("failure"), reason: z.enum(["execution_failed", "plan_error", "budget_exceeded"]) }),
+]);
+export type Update = z.infer<typeof updateSchema>;

@@ -1,0 +1,29 @@
+/** `--watch` of the commands that run an agent file. */
+import { join, resolve } from "node:path";
+import { configFileName } from "../../lambdas/shared/config/config-error.ts";
+import type { AgentConfig } from "../../lambdas/shared/config/execution-schema.ts";
+import { supervise } from "../local/watch/supervise.ts";
+import { type CommandRun, UsageError } from "./command.ts";
+
+type Watched = {
+  run: CommandRun;
+  name: string;
+  /** Further arguments, which come last. */
+  more?: readonly string[];
+  agent: AgentConfig;
+  /** The folder to which the agent's path is relative. */
+  base: string;
+  /** The path of the configuration, if it was given. */
+  config: string | undefined;
+};
+
+/** Runs the command until the person stops it, and starts it again after each change. Throws a UsageError for a built-in agent. */
+export async function watchCommand({ run, name, more = [], agent, base, config }: Watched): Promise<void> {
+  if (typeof agent !== "string" || agent === "echo")
+    throw new UsageError("--watch needs an agent file: --agent FILE, or execution.agent of the configuration.");
+  const { args, directory, signal, note } = run;
+  const files = [resolve(base, agent), resolve(directory, config ?? configFileName), join(directory, ".env")];
+  note(`Watching ${agent} and the files that it imports. Ctrl-C stops.`);
+  const childArgs = [name, ...args.filter((arg) => arg !== "--watch"), ...more];
+  await supervise({ args: childArgs, hasPage: name === "start", files, signal, note });
+}

@@ -1,0 +1,141 @@
+/** Runs a local command in a process of its own, and starts it again when a file of the agent changes. The stored tasks stay. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { type Stats, type StatWatcher, unwatchFile, watchFile } from "node:fs";
+import { createServer } from "node:net";
+import { extname, join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import * as z from "zod";
+import { projectDirectory } from "../../cdk/bundle/entry.ts";
+import { formatFile } from "../author/source-place.ts";
+
+/** Files are looked at again and again, because editors replace them, and some folders report no changes (docker, network drives). */
+const lookMs = 200;
+/** An editor may save several files, or one in several steps. */
+const settleMs = 100;
+/** Running tasks get three seconds to end. An agent in an endless loop never does. */
+const stopMs = 6000;
+
+/** With it, the local page has the same address and the same session after a restart. */
+const pageSecretVariable = "SEKISHO_PAGE_SECRET";
+
+/** Reads the secret of the process that watches, and hides it from the agent. Undefined without that process. */
+export function takePageSecret(): string | undefined {
+  const { [pageSecretVariable]: secret } = process.env;
+  delete process.env[pageSecretVariable];
+  return secret;
+}
+
+type Supervised = {
+  /** The name and the arguments of the command, without `--watch`. */
+  args: readonly string[];
+  /** True if the command serves the local page. */
+  hasPage: boolean;
+  /** Files that are watched from the beginning: the agent, the configuration, `.env`. Those that the agent imports come by themselves. */
+  files: readonly string[];
+  signal: AbortSignal;
+  note: (text: string) => void;
+};
+
+/** Resolves when the signal aborts and the process has ended. */
+export async function supervise({ args, hasPage, files, signal, note }: Supervised): Promise<void> {
+  const watch = watchFiles();
+  const env = await childEnvironment({ hasPage });
+  for (const file of files) watch.add(file);
+  try {
+    while (!signal.aborted) {
+      const child = startChild({ args, env, onFile: watch.add });
+      const exited = once(child, "exit");
+      const changed = watch.changed(signal);
+      const first = await Promise.race([changed.then(() => "changed" as const), exited.then(() => "exited" as const)]);
+      if (first === "exited" && !signal.aborted) {
+        note(`It ended (${describeEnd(child)}). It starts again when a file changes.`);
+      }
+      const file = await changed;
+      if (file !== undefined) note(`${formatFile(file)} has changed.`);
+      await stopChild({ child, exited });
+      if (!signal.aborted) await wait(settleMs);
+    }
+  } finally {
+    watch.close();
+  }
+}
+
+function describeEnd({ exitCode, signalCode }: ChildProcess): string {
+  return signalCode === null ? `exit code ${exitCode}` : signalCode;
+}
+
+type Start = { args: readonly string[]; env: NodeJS.ProcessEnv; onFile: (file: string) => void };
+
+function startChild({ args, env, onFile }: Start): ChildProcess {
+  const reporter = new URL(`./report-files${extname(import.meta.filename)}`, import.meta.url).href;
+  const entry = join(projectDirectory, "bin/sekisho.mjs");
+  const child = spawn(process.execPath, ["--import", reporter, entry, ...args], {
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
+    env,
+  });
+  child.on("message", (message) => {
+    const { data } = z.object({ agentFile: z.string() }).safeParse(message);
+    if (data !== undefined) onFile(data.agentFile);
+  });
+  return child;
+}
+
+async function stopChild({ child, exited }: { child: ChildProcess; exited: Promise<unknown> }): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill("SIGTERM");
+  const timer = setTimeout(() => child.kill("SIGKILL"), stopMs);
+  await exited;
+  clearTimeout(timer);
+}
+
+/** What stays the same from one start to the next: the ports, and the address of the local page. */
+async function childEnvironment({ hasPage }: { hasPage: boolean }): Promise<NodeJS.ProcessEnv> {
+  const env: NodeJS.ProcessEnv = { ...process.env };
+  if (hasPage) env[pageSecretVariable] = randomBytes(32).toString("base64url");
+  for (const name of ["SEKISHO_PORT", "SEKISHO_EXECUTION_PORT"]) {
+    if (env[name] === "0") env[name] = String(await freePort());
+  }
+  return env;
+}
+
+/** A port that no process of this machine listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+function watchFiles() {
+  const watched = new Map<string, StatWatcher>();
+  /** The first file that changed since the last call of `changed`. */
+  let first = Promise.withResolvers<string | undefined>();
+  return {
+    /** A file that does not exist yet may be added too. */
+    add(file: string) {
+      if (watched.has(file)) return;
+      const listener = (now: Stats, before: Stats) => {
+        const isSame = now.mtimeMs === before.mtimeMs && now.size === before.size && now.ino === before.ino;
+        if (!isSame) first.resolve(file);
+      };
+      watched.set(file, watchFile(file, { interval: lookMs }, listener));
+    },
+    /** Resolves to the file, or to undefined when the signal aborts. Changes while the process stopped count. */
+    async changed(signal: AbortSignal): Promise<string | undefined> {
+      const stopped = new Promise<undefined>((resolve) => {
+        if (signal.aborted) resolve(undefined);
+        signal.addEventListener("abort", () => resolve(undefined), { once: true });
+      });
+      const file = await Promise.race([first.promise, stopped]);
+      first = Promise.withResolvers();
+      return file;
+    },
+    close() {
+      for (const file of watched.keys()) unwatchFile(file);
+    },
+  };
+}

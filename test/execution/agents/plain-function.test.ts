@@ -1,0 +1,75 @@
+/** Agents that are plain async functions: the returned text is the answer, wherever the agent runs. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "@jest/globals";
+import { stop as stopEsbuild } from "esbuild";
+import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import { createBundledAgent } from "../../../lambdas/execution/agents/create-agent.ts";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { bundle, writeFiles } from "../../../lib/cdk/bundle/bundle.ts";
+import { defineAgent } from "../../../lib/package/agent.ts";
+import { folderOfFile } from "../../tooling/cleanup.ts";
+import { createTestHost, hello } from "../test-host.ts";
+
+const folder = folderOfFile();
+afterAll(stopEsbuild);
+
+function ask(agent: Agent) {
+  const { call, lines } = createTestHost({ agent });
+  return call("execute_task", hello).then((answer) => ({ ...answer, lines }));
+}
+
+describe("a plain async function", () => {
+  it("answers with the text that it returns", async () => {
+    const agent = defineAgent(async ({ text }, { requestId }) => `${text} ${requestId === "" ? "" : "has an id"}`);
+    expect((await ask(agent)).result).toMatchObject({ status: "success", response_text: `${hello.text} has an id` });
+  });
+
+  it("fails as an agent does that throws", async () => {
+    const { error, lines } = await ask(async () => Promise.reject(new TypeError("a secret")));
+    expect(error?.data.reason).toBe("execution_failed");
+    expect(lines.join("")).toContain('"cause_kind":"TypeError"');
+    expect(lines.join("")).not.toContain("a secret");
+  });
+
+  it.each([undefined, null, 7, { text: "hello" }, ["hello"], new Map()])(
+    "fails where it returns %p, which is no text",
+    async (returned) => {
+      const { error, lines } = await ask((async () => returned) as unknown as Agent);
+      expect(error?.data.reason).toBe("execution_failed");
+      expect(lines.join("")).toContain('"cause_kind":"AgentResultError"');
+    },
+  );
+
+  it("may return a generator, which then is the agent", async () => {
+    async function* updates() {
+      yield { type: "progress" as const, text: "on it" };
+      yield { type: "answer" as const, text: "from the generator" };
+    }
+    const agent = (async () => updates()) as unknown as Agent;
+    expect((await ask(agent)).result?.response_text).toBe("from the generator");
+  });
+
+  it("is stopped by its signal", async () => {
+    const { call } = createTestHost({
+      agent: (_task, { signal }) =>
+        new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+    });
+    const { error } = await call("execute_task", { ...hello, timeout_ms: 1000 });
+    expect(error?.data.reason).toBe("timeout");
+  });
+
+  it.each(["container", "agentcore", "executionWorker"] as const)("works in the bundle %s", async (name) => {
+    const own = join(folder, name);
+    mkdirSync(own);
+    writeFileSync(
+      join(own, "agent.ts"),
+      "export async function agent({ text }: { text: string }) { return 'You: ' + text; }\n",
+    );
+    const config = parseConfig({ json: { execution: { agent: "./agent.ts" } } });
+    writeFiles({ ...bundle({ name, config, configDirectory: own }), folder: own });
+    const readSecret = async () => "";
+    const agent = createBundledAgent(own)({ config: "./agent.ts", region: undefined, readSecret });
+    expect((await ask(agent)).result?.response_text).toBe(`You: ${hello.text}`);
+  });
+});

@@ -1,0 +1,156 @@
+/** What the author of an agent reads on the terminal where the agent fails, and what a Slack user reads. Real processes. */
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { text as readText } from "node:stream/consumers";
+import { describe, expect, it } from "@jest/globals";
+import { type Run, sekisho } from "../../e2e/processes.ts";
+import { folderOfTest } from "../../tooling/cleanup.ts";
+
+type Files = Record<string, string>;
+
+function writeAgent(source: string, files: Files = {}): string {
+  const folder = folderOfTest();
+  for (const [name, text] of Object.entries({ "agent.ts": source, ...files })) writeFileSync(join(folder, name), text);
+  return folder;
+}
+
+/** The agent in a process that has nothing but its host. */
+async function runAlone(source: string, files: Files = {}) {
+  const child = spawn(process.execPath, [join(import.meta.dirname, "../children/run-agent.ts")], {
+    cwd: writeAgent(source, files),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [stdout, stderr] = await Promise.all([readText(child.stdout), readText(child.stderr)]);
+  return { stdout, stderr };
+}
+
+/** The agent in both zones. */
+function start(source: string, { files = {}, env = {} }: { files?: Files; env?: Files } = {}): Promise<Run> {
+  const cwd = writeAgent(source, files);
+  writeFileSync(join(cwd, "sekisho.config.json"), JSON.stringify({ execution: { agent: "./agent.ts" } }));
+  return sekisho({ args: ["start", "--once", "hello"], cwd, env }).exited;
+}
+
+describe("an agent that runs", () => {
+  it("and yields a wrong update: which yield, its line, what is wrong, and the code", async () => {
+    const source = `export async function* agent(task: { text: string }) {
+  yield { type: "progress", text: task.text };
+
+  yield { type: "anser", text: "a private text" };
+}
+`;
+    const { code, stdout, stderr } = await start(source);
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      'yield 2 of agent.ts:4: `type` must be one of progress, artifact, answer, question or failure, got "anser"',
+    );
+    expect(stderr).toContain('> 4 |   yield { type: "anser", text: "a private text" };\n    |   ^\n');
+    expect(stdout).not.toMatch(/anser|agent\.ts|private/);
+  });
+
+  it.each([
+    ['{ type: "answer" }', "`text` must be a string, but it is missing"],
+    ['{ type: "progress", percent: "5" }', '`percent` must be a number, got "5"'],
+    ['"hello"', 'an update must be an object with a `type`, got "hello"'],
+    ['{ type: "failure", reason: "bad" }', "must be one of execution_failed, plan_error or budget_exceeded"],
+    ['{ type: "answer", text: " " }', "the answer is blank, and there is no artifact"],
+  ])("and yields %s: what is wrong with it", async (update, text) => {
+    const { stderr } = await runAlone(`export async function* agent() {\n  yield ${update};\n}\n`);
+    expect(stderr).toContain("yield 1 of agent.ts:2: ");
+    expect(stderr).toContain(text);
+  });
+
+  it("and throws: the line, and the frames of the author's own files alone", async () => {
+    const helper = 'export async function help() {\n  await null;\n  return JSON.parse("{");\n}\n';
+    const source = `import { help } from "./helper.ts";
+export async function* agent() {
+  yield { type: "progress", text: "working" };
+  yield { type: "answer", text: await help() };
+}
+`;
+    const { stdout, stderr } = await start(source, { files: { "helper.ts": helper } });
+    expect(stderr).toContain("helper.ts:3:15: SyntaxError: ");
+    expect(stderr).toContain('> 3 |   return JSON.parse("{");\n    |               ^\n');
+    const frames = stderr.split("\n").filter((line) => line.startsWith("    at "));
+    expect(frames).toEqual(["    at help (helper.ts:3:15)", "    at agent (agent.ts:4:33)"]);
+    expect(stdout).not.toContain("SyntaxError");
+  });
+
+  it("and throws for another reason: that reason too", async () => {
+    const { stderr } = await runAlone(
+      'export async function agent() {\n  throw new Error("no plan", { cause: new Error("no key") });\n}\n',
+    );
+    expect(stderr).toContain("agent.ts:2:9: Error: no plan");
+    expect(stderr).toContain("Cause: Error: no key");
+  });
+
+  it("and returns no text from an async function: said, with the two kinds of agents", async () => {
+    const { stderr } = await runAlone("export async function agent() {\n  return { text: 'hello' };\n}\n");
+    expect(stderr).toMatch(/agent\.ts:1:\d+: the agent returned an object\. .*async function\*.*returns a string/);
+  });
+
+  it("and ends without an answer: said, with the line at which it begins", async () => {
+    const source = '\nexport async function* agent() {\n  yield { type: "progress", text: "working" };\n}\n';
+    expect((await runAlone(source)).stderr).toMatch(/agent\.ts:2:\d+: the agent ended after 1 yield without an answer/);
+  });
+
+  it("and does nothing wrong: nothing is said", async () => {
+    const { stdout, stderr } = await runAlone('export const agent = async ({ text }) => "You: " + text;\n');
+    expect({ ...JSON.parse(stdout), stderr }).toEqual({ type: "success", text: "You: hello", stderr: "" });
+  });
+
+  it("is not shown where SEKISHO_SHOW_AGENT_ERRORS is 0", async () => {
+    const source = 'export async function agent() {\n  throw new Error("secret");\n}\n';
+    const { code, stderr } = await start(source, { env: { SEKISHO_SHOW_AGENT_ERRORS: "0" } });
+    expect(code).toBe(1);
+    expect(stderr).not.toContain("secret");
+  });
+});
+
+describe("an agent file that cannot be loaded", () => {
+  const begin = "export async function* agent() {\n";
+  it.each([
+    [
+      "in TypeScript",
+      `${begin}  const text: string = ;\n}\n`,
+      {},
+      /at agent\.ts:2:24\n.*\n.*> 2 \| {3}const text: string = ;\n.*\^/,
+    ],
+    [
+      "in JavaScript, in a file that it imports",
+      'import "./other.mjs";\n',
+      { "other.mjs": "const one = 1;\nconst one = 2;\n" },
+      /at other\.mjs:2:7\n.*\n.*> 2 \| const one = 2;\n.*\^/,
+    ],
+  ])("has its syntax error shown %s, with file, line, column and code", async (_what, source, files, text) => {
+    const { stderr } = await runAlone(source, files);
+    expect(stderr).toMatch(text);
+  });
+
+  it("is said to need a generator where an async function yields", async () => {
+    const { code, stderr } = await start(
+      'export async function agent() {\n  yield { type: "answer", text: "hi" };\n}\n',
+    );
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/at agent\.ts:2:3\n[\s\S]*Begin the agent with: async function\*/);
+  });
+
+  it.each(['import "node:fs";\n', "export async function agent() {}\n"])(
+    "is said to need modules where package.json asks for CommonJS: %j",
+    async (source) => {
+      const { stderr } = await runAlone(source, { "package.json": '{ "type": "commonjs" }' });
+      expect(stderr).toMatch(/at agent\.ts:1:1\n[\s\S]*Write "type": "module" there/);
+    },
+  );
+
+  it("has the line of its missing import shown", async () => {
+    const { stderr } = await runAlone('const one = 1;\nimport { two } from "./two.ts";\n');
+    expect(stderr).toMatch(/at agent\.ts:2:24\n/);
+  });
+
+  it("has the line shown at which it throws", async () => {
+    const { stderr } = await runAlone('export const agent = 1;\nthrow new Error("no key");\n');
+    expect(stderr).toMatch(/> 2 \| throw new Error\("no key"\);\n.*\^/);
+  });
+});

@@ -1,0 +1,24 @@
+/** Runs the agent file of the working directory once, as a local zone does. Prints its outcome, and on stderr what its author reads. */
+import { loadAgent } from "../../../lambdas/execution/agents/load-agent.ts";
+import { collectOutcome } from "../../../lambdas/execution/runs/collect-outcome.ts";
+import { silentLog } from "../../../lambdas/shared/log.ts";
+import { describeLoadError } from "../../../lib/local/author/describe-load.ts";
+import { reportAgent } from "../../../lib/local/author/report-agent.ts";
+import { agentContext, agentTask } from "../../execution/agents/agent-context.ts";
+
+const file = `${process.cwd()}/agent.ts`;
+try {
+  const loaded = await loadAgent({ agent: file, cwd: "/", readSecret: async () => "" });
+  const agent = reportAgent({ agent: loaded, file, show: (text) => process.stderr.write(text) });
+  const { ended } = await collectOutcome({
+    agent,
+    task: agentTask({ channel: "C1", text: "hello" }),
+    context: agentContext(undefined, silentLog),
+    isReadableUrl: () => true,
+    onNews: () => {},
+  });
+  process.stdout.write(JSON.stringify(ended));
+} catch (error) {
+  process.stderr.write(describeLoadError({ error: Object(Object(error).cause), file }).join("\n"));
+  process.exitCode = 2;
+}
