@@ -106,6 +106,19 @@ function namesIn(usage: string, commands: readonly string[]): string[] {
   return isGroup && seconds.length > 0 ? seconds.map((second) => `${first} ${second}`) : [first];
 }
 
+it("docs/reference/permissions.md has a row for every command that uses a stage, and for no other", async () => {
+  const helpOf = async (args: string[]) => (await commandHere([...args, "--help"], {})).stdout;
+  const commands = [...(await helpOf([])).matchAll(/^ {2}(\S+(?: \S+)?) {2}/gm)].map(([, name = ""]) => name);
+  const ofStages: string[] = [];
+  for (const name of commands) if (/^ {2}--stage /m.test(await helpOf(name.split(" ")))) ofStages.push(name);
+  const [rows = []] = tablesIn(textOf("docs/reference/permissions.md"));
+  const named = rows.flatMap(([cell = ""]) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name));
+  const isNamed = (name: string) => named.some((one) => name === one || name.startsWith(`${one} `));
+  expect(ofStages.length).toBeGreaterThan(20);
+  expect(ofStages.filter((name) => !isNamed(name))).toEqual([]);
+  expect(named.filter((one) => !commands.some((name) => name === one || name.startsWith(`${one} `)))).toEqual([]);
+});
+
 it("docs/reference/configuration.md names every key of the configuration", () => {
   const page = textOf("docs/reference/configuration.md");
   const keys = [...new Set(keysOf(JSON.parse(configJsonSchema())))];
