@@ -73,7 +73,8 @@ export const configPush = defineCommand({
 Updates a deployed stage from the configuration without a deploy. The workers use the new settings within a minute.
 
 It pushes the routes, and these fields of destinations: deadlineMs, concurrency, longPollMs, dialect, idempotent,
-maxResponseBytes and url. The url is not pushed if calls are permitted by address (as with sigv4) or carry the bot token.
+maxResponseBytes, questions, version, url and card. The url and the card are not pushed if calls are permitted by address
+(as with sigv4) or carry the bot token.
 Everything else in the file takes effect with the next deploy.
 
 A destination needs a deploy first if it is new, or changed in a way that needs other permissions. Nothing is written if a

@@ -26,7 +26,7 @@ lines of a task. Assumptions and prices are printed with the result.`,
       `seconds for which an AgentCore session idles after its last call (${defaultIdleSeconds}); 0 for stopAfterResult`,
     ),
     json: flag("prints one JSON object"),
-    markdown: flag("writes the estimate into docs/how-to/operations.md"),
+    markdown: flag("writes the estimate into docs/explanation/costs.md"),
   },
   async run({ directory, print, values }) {
     const { json, markdown } = values;

@@ -8,6 +8,7 @@ import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { createStageConfig } from "../../lambdas/shared/config/stage-config.ts";
 import * as bundler from "../../lib/cdk/bundle/bundle.ts";
 import { agentFileName, type BundleName, bundleNames, entries } from "../../lib/cdk/bundle/entry.ts";
+import { sectionOf, tablesIn, textOf as textOfPage } from "../docs/commands/documented.ts";
 import { folderOfFile } from "../tooling/cleanup.ts";
 import { configWith } from "./synth.ts";
 
@@ -54,6 +55,17 @@ function textOf(files: ReadonlyMap<string, Uint8Array>): string {
   return [...files].map(([name, content]) => `${name}\n${Buffer.from(content).toString()}`).join("\n");
 }
 
+const ceilings = [
+  ["ingress", 60],
+  ["worker", 788],
+  ["deadLetters", 352],
+  ["installFlow", 153],
+  ["executionUrl", 368],
+  ["executionWorker", 273],
+  ["agentcore", 728],
+  ["container", 488],
+] as const;
+
 describe("a bundle", () => {
   it.each(["ingress", "executionWorker"] as const)("of %s has the same bytes for the same input", (name) => {
     // Another copy of the module, because one builds each handler once.
@@ -63,17 +75,20 @@ describe("a bundle", () => {
     });
   });
 
-  it.each([
-    ["ingress", 60],
-    ["worker", 788],
-    ["deadLetters", 352],
-    ["installFlow", 153],
-    ["executionUrl", 368],
-    ["executionWorker", 273],
-    ["agentcore", 728],
-    ["container", 488],
-  ] as const)("of %s loads at most %s KB at a cold start", (name, most) => {
+  it.each(ceilings)("of %s loads at most %s KB at a cold start", (name, most) => {
     expect(echo(name).kilobytes).toBeLessThanOrEqual(most);
+  });
+
+  it("has its ceiling in docs/reference/dependencies.md, and its size to 5 %", () => {
+    const [rows = []] = tablesIn(sectionOf(textOfPage("docs/reference/dependencies.md"), "## Bundles"));
+    const shown = rows.map(([cell = "", size, most]) => ({
+      name: /`(\w+)`/.exec(cell)?.[1],
+      size,
+      most: Number(most),
+    }));
+    expect(shown.map(({ name, most }) => [name, most])).toEqual(ceilings);
+    const wrong = ceilings.filter(([name], at) => Math.abs(Number(shown[at]?.size) / echo(name).kilobytes - 1) > 0.05);
+    expect(wrong).toEqual([]);
   });
 
   it.each([

@@ -54,7 +54,7 @@ describe("the names of the metrics", () => {
     close();
     const shown = [...body.matchAll(/^# TYPE (sekisho_\w+) /gm)].map(([, name]) => name).sort();
     expect(shown).toEqual(names);
-    const page = readFileSync(join(__dirname, "../../docs/how-to/operations.md"), "utf8");
+    const page = readFileSync(join(__dirname, "../../docs/reference/logs-and-metrics.md"), "utf8");
     for (const [name, { kind, labels, help }] of Object.entries(metricTable)) {
       const listed = labels.map((label) => `\`${label}\``).join(", ") || "–";
       expect(page).toContain(`| \`${name}\` | ${kind} | ${listed} | ${help} |`);

@@ -62,7 +62,9 @@ describe("every document", () => {
   it.each(pages)("shows valid JSON, and valid configurations: %s", (page) => {
     for (const text of blocksIn(textOf(page), "json")) {
       const json = JSON.parse(text.startsWith("{") ? text : `{${text}}`);
-      if (!text.startsWith("{") || page === "docs/reference/contract.md" || "jsonrpc" in json) continue;
+      if (!text.startsWith("{") || page === "docs/reference/contract.md") continue;
+      // A message on the wire, or CDK's own cdk.json.
+      if ("jsonrpc" in json || "app" in json) continue;
       const routes = "destinations" in json ? json.routes : [];
       const rest = routes === undefined ? { routes: [{ destination: Object.keys(json.destinations)[0] }] } : { routes };
       expect(() => parseConfig({ json: { destinations: {}, ...json, ...rest } })).not.toThrow();
@@ -105,6 +107,19 @@ function namesIn(usage: string, commands: readonly string[]): string[] {
   return isGroup && seconds.length > 0 ? seconds.map((second) => `${first} ${second}`) : [first];
 }
 
+it("docs/reference/permissions.md has a row for every command that uses a stage, and for no other", async () => {
+  const helpOf = async (args: string[]) => (await commandHere([...args, "--help"], {})).stdout;
+  const commands = [...(await helpOf([])).matchAll(/^ {2}(\S+(?: \S+)?) {2}/gm)].map(([, name = ""]) => name);
+  const ofStages: string[] = [];
+  for (const name of commands) if (/^ {2}--stage /m.test(await helpOf(name.split(" ")))) ofStages.push(name);
+  const [rows = []] = tablesIn(textOf("docs/reference/permissions.md"));
+  const named = rows.flatMap(([cell = ""]) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name));
+  const isNamed = (name: string) => named.some((one) => name === one || name.startsWith(`${one} `));
+  expect(ofStages.length).toBeGreaterThan(20);
+  expect(ofStages.filter((name) => !isNamed(name))).toEqual([]);
+  expect(named.filter((one) => !commands.some((name) => name === one || name.startsWith(`${one} `)))).toEqual([]);
+});
+
 it("docs/reference/configuration.md names every key of the configuration", () => {
   const page = textOf("docs/reference/configuration.md");
   const keys = [...new Set(keysOf(JSON.parse(configJsonSchema())))];
@@ -122,7 +137,7 @@ function keysOf(schema: unknown): string[] {
   return [...Object.keys(properties), ...Object.values(properties).flatMap(keysOf), ...inner];
 }
 
-it("docs/how-to/operations.md explains lines that are written to the log, and knows every one that says that something is wrong", () => {
+it("docs/reference/logs-and-metrics.md explains lines that are written to the log, and knows every one that says that something is wrong", () => {
   const sources = globSync(["lambdas/**/*.ts", "lib/local/**/*.ts"], { cwd: root }).map(textOf);
   const lines = (levels: string) =>
     new Set(
@@ -130,7 +145,7 @@ it("docs/how-to/operations.md explains lines that are written to the log, and kn
         [...text.matchAll(new RegExp(`\\.(?:${levels})\\(\\s*"(\\w+)"`, "g"))].map(([, line]) => line),
       ),
     );
-  const page = textOf("docs/how-to/operations.md");
+  const page = textOf("docs/reference/logs-and-metrics.md");
   // A row of a table of lines begins with their names alone; metrics have a table of their own.
   const explained = [...page.matchAll(/^\| (?!`sekisho_)(`[a-z]+(?:_[a-z]+)+`(?:, `[a-z_]+`)*)/gm)].flatMap(
     ([, names = ""]) => names.replaceAll("`", "").split(", "),
@@ -327,12 +342,13 @@ const stages = {
   }),
 };
 
-const operationsPage = readFileSync(join(root, "docs/how-to/operations.md"), "utf8");
-const [, section = ""] = /^## When an alarm comes\n([\s\S]*?)^## /m.exec(operationsPage) ?? [];
+const alarmRows = textOf("docs/reference/alarms.md").matchAll(/^\| `([…\w]+)`[^|]*\|([^|]*)\|([^|]*)\|$/gm);
 
-const rows = [...section.matchAll(/^\| `([…\w]+)`[^|]*\|([^|]*)\|([^|]*)\|$/gm)].map(
-  ([, name = "", means = "", toDo = ""]) => ({ name, means: means.trim(), toDo: toDo.trim() }),
-);
+const rows = [...alarmRows].map(([, name = "", means = "", toDo = ""]) => ({
+  name,
+  means: means.trim(),
+  toDo: toDo.trim(),
+}));
 
 const families = rows.flatMap(({ name }) => (name.startsWith("…") ? [name.slice(1)] : []));
 let alarms: string[] = [];
@@ -344,7 +360,7 @@ beforeAll(async () => {
   alarms = [...new Set(ids.map((id) => id.replace(/[0-9A-F]{8}$/, "")))].sort();
 }, 200_000);
 
-describe("docs/how-to/operations.md, when an alarm comes", () => {
+describe("docs/reference/alarms.md", () => {
   it("explains every alarm of the templates: what it means and what to do", () => {
     expect(alarms.length).toBeGreaterThan(15);
     const named = rows.map(({ name }) => name);

@@ -1,4 +1,4 @@
-/** The figures of docs/explanation/scale.md and docs/explanation/bench.md that come from code, and those of docs/how-to/operations.md beside the table that `sekisho cost` writes. */
+/** The figures of docs/explanation/scale.md and docs/explanation/bench.md that come from code, and those of docs/explanation/costs.md beside the table that `sekisho cost` writes. */
 import { describe, expect, it } from "@jest/globals";
 import { defaultIdleSeconds, stageSchema } from "../../lambdas/shared/config/stage-schema.ts";
 import { shardCount } from "../../lambdas/shared/engine/aws/table.ts";
@@ -135,8 +135,8 @@ describe("docs/explanation/scale.md", () => {
   });
 });
 
-it("docs/how-to/operations.md says what idle sessions of a million tasks cost", () => {
-  const section = sectionOf(textOf("docs/how-to/operations.md"), "## AgentCore sessions");
+it("docs/explanation/costs.md says what idle sessions of a million tasks cost", () => {
+  const section = sectionOf(textOf("docs/explanation/costs.md"), "## AgentCore sessions");
   const rows = tablesIn(section)[1] ?? [];
   const costOf = (idleSeconds: number) =>
     estimateOf({ taskSeconds: 5, idleSeconds }).months.find(({ kind }) => kind === "agentcore")?.taskDollars;

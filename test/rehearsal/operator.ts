@@ -1,4 +1,4 @@
-/** The operator of a stage: a person whose credentials have exactly the permissions that docs/how-to/operations.md lists. */
+/** The operator of a stage: a person whose credentials have exactly the permissions that docs/reference/permissions.md lists. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

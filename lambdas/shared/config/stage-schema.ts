@@ -27,7 +27,7 @@ const executionPlace = {
 /** The platform's limit for runtimes on microVMs. */
 const maxSessionSeconds = 28_800;
 
-/** Balances warm follow-ups against cost; docs/how-to/operations.md has the figures. */
+/** Balances warm follow-ups against cost; docs/explanation/costs.md has the figures. */
 export const defaultIdleSeconds = 120;
 
 const sessionLife = {

@@ -1,4 +1,4 @@
-/** The worker: takes one queue message and moves one task one step (docs/explanation/architecture.md, "The way of one message"). */
+/** The worker: takes one queue message and moves one task one step (docs/explanation/architecture.md, "The path of one message"). */
 import { SekishoError } from "../../../contracts/errors.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
 import { deletedTask, takesEffect } from "../task/edited.ts";

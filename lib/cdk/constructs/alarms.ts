@@ -96,7 +96,7 @@ export function watchFunctions({ alarm, functions }: { alarm: AddAlarm; function
     "LoopStopped",
     (fn) => fn.metric("RecursiveInvocationsDropped", { period, statistic: "Sum" }),
     (name) =>
-      `Lambda suspected a runaway loop and stopped invoking the function ${name} for some messages. Tasks may end as dead letters. Check the function's RecursiveLoop setting (docs/how-to/operations.md, LoopStopped).`,
+      `Lambda suspected a runaway loop and stopped invoking the function ${name} for some messages. Tasks may end as dead letters. Check the function's RecursiveLoop setting (docs/reference/alarms.md, LoopStopped).`,
   );
   return { errors, throttles };
 }

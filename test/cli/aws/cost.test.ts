@@ -12,7 +12,7 @@ import { twoAccounts, writeConfig } from "./a-stage.ts";
 import { failing } from "./command-here.ts";
 
 const { folder, run } = commandsInFolder();
-const operations = readFileSync(join(__dirname, "../../../docs/how-to/operations.md"), "utf8");
+const page = readFileSync(join(__dirname, "../../../docs/explanation/costs.md"), "utf8");
 const measured = readMeasuredCalls();
 
 const defaults = { kind: "agentcore", tasks: 100_000, taskSeconds: 30, idleSeconds: defaultIdleSeconds } as const;
@@ -169,17 +169,17 @@ describe("sekisho cost", () => {
       expect((await run(["cost", ...wrong])).code).toBe(2);
   });
 
-  it("writes the table between the markers of docs/how-to/operations.md and leaves the rest", async () => {
-    mkdirSync(join(folder, "docs", "how-to"), { recursive: true });
-    const path = join(folder, "docs", "how-to", "operations.md");
-    writeFileSync(path, `Before.\n${withSection({ text: operations, table: "old" })}After.\n`);
+  it("writes the table between the markers of docs/explanation/costs.md and leaves the rest", async () => {
+    mkdirSync(join(folder, "docs", "explanation"), { recursive: true });
+    const path = join(folder, "docs", "explanation", "costs.md");
+    writeFileSync(path, `Before.\n${withSection({ text: page, table: "old" })}After.\n`);
     expect((await run(["cost", "--markdown"])).code).toBe(0);
-    expect(readFileSync(path, "utf8")).toBe(`Before.\n${operations}After.\n`);
+    expect(readFileSync(path, "utf8")).toBe(`Before.\n${page}After.\n`);
     writeFileSync(path, "Nothing marked.");
     expect(await run(["cost", "--markdown"])).toMatchObject(failing(2, "markers"));
   });
 
-  it("is up to date in docs/how-to/operations.md (else: npx --no-install sekisho cost --markdown)", () => {
-    expect(operations).toBe(withSection({ text: operations, table: costTable(estimateOf()) }));
+  it("is up to date in docs/explanation/costs.md (else: npx --no-install sekisho cost --markdown)", () => {
+    expect(page).toBe(withSection({ text: page, table: costTable(estimateOf()) }));
   });
 });

@@ -26,14 +26,14 @@ export function documentedCommands(): Documented[] {
 
 /** Code within a sentence that begins with a program that readers type. */
 export function inlineCommands(): Documented[] {
+  return pages.flatMap((page) => inlineCommandsIn(textOf(page)).map((command) => ({ page, command })));
+}
+
+export function inlineCommandsIn(text: string): string[] {
   const typed =
     /^(?:(?:npx (?:--no-install )?)?sekisho [a-z<…]|npx cdk |node [a-z]+\/|(?:npm|docker|aws|ssh|git|gcloud|curl) \S)/;
-  return pages.flatMap((page) => {
-    const spans = [...proseOf(textOf(page)).matchAll(/`([^`]+)`/g)].map(([, code = ""]) =>
-      code.replaceAll(/\s+/g, " "),
-    );
-    return spans.filter((code) => typed.test(code)).map((code) => ({ page, command: code.replaceAll("\\|", "|") }));
-  });
+  const spans = [...proseOf(text).matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code.replaceAll(/\s+/g, " "));
+  return spans.filter((code) => typed.test(code)).map((code) => code.replaceAll("\\|", "|"));
 }
 
 /** The text without its fenced blocks. */

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect } from "@jest/globals";
 import { documentedCommands, root } from "./documented.ts";
 import type { LookEntry } from "./entry.ts";
+import { lookAtInline } from "./inline.ts";
 import { lookAtProgram } from "./known-programs.ts";
 import { parseCommand, type ShellCommand } from "./shell-line.ts";
 
@@ -56,6 +57,11 @@ const builds = [
   "docker build --build-arg CONFIG=sekisho.config.json -t sekisho-execution .",
   "docker buildx build --platform linux/amd64,linux/arm64 --build-arg VERSION=0.1.0 --build-arg REVISION=$(git rev-parse HEAD) -t sekisho-execution:0.1.0 .",
 ];
+
+const ofOneTask = ["show 4c2f4fea", "cancel 4c2f4fea --wait", "retry 4c2f4fea"].map(
+  (args) => `npx --no-install sekisho tasks ${args} --stage dev`,
+);
+ofOneTask.push("npx --no-install sekisho trace 4c2f4fea --stage dev");
 
 const releases = ["--check", "--out dist", "--out mine"];
 
@@ -111,6 +117,16 @@ export const elsewhere: LookEntry[] = [
   {
     command: "npx --no-install sekisho smoke --stage dev --channel C012AB3CD --user U012AB3CD",
     because: "it needs a stage that runs; test/rehearsal/smoke.test.ts runs it against one",
+    look: lookAtHelp,
+  },
+  ...ofOneTask.map((command) => ({
+    command,
+    because: "it needs a task of the reader's stage; test/cli/tasks/ and test/cli/trace/ run such commands",
+    look: () => lookAtInline(command.replace("npx --no-install ", "")),
+  })),
+  {
+    command: "npx --no-install sekisho operate --stage dev",
+    because: "it runs until Ctrl-C; test/local/console/ opens its page",
     look: lookAtHelp,
   },
   { command: 'docker push "$IMAGE"', because: "there is no registry here", look: lookAtAll },

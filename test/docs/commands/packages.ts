@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
+import { packageName } from "../../../lib/package/name.ts";
 import { root } from "./documented.ts";
 import type { LookEntry } from "./entry.ts";
 import type { ShellCommand } from "./shell-line.ts";
@@ -16,7 +17,26 @@ export function lookAtInstall([install]: ShellCommand[]): void {
   expect(packages[""]).toMatchObject({ dependencies, devDependencies, optionalDependencies });
 }
 
+/** The names are those of this package, of its peers, and of packages that this project installs itself. */
+function lookAtNames([install]: ShellCommand[]): void {
+  const [npm, verb, ...args] = install?.args ?? [];
+  expect([npm, verb]).toEqual(["npm", "install"]);
+  const { devDependencies } = readJson("package.json");
+  const known = ["--save-exact", "--save-dev", packageName, ...Object.keys(devDependencies)];
+  expect(args.filter((word) => !known.includes(word))).toEqual([]);
+}
+
+const installs = [
+  `npm install --save-exact ${packageName} aws-cdk-lib constructs`,
+  "npm install --save-exact --save-dev aws-cdk esbuild",
+];
+
 export const packages: LookEntry[] = [
+  ...installs.map((command) => ({
+    command,
+    because: "it changes a project of the reader; npm run package:check installs the same packages",
+    look: lookAtNames,
+  })),
   { command: "npm ci", because: "it would replace the packages that this test runs with", look: lookAtInstall },
   {
     command: "npm ci && npm test",

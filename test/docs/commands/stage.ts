@@ -41,10 +41,35 @@ export const stage: RunEntry<StageWorld>[] = [
       expect([...world.aws.secrets.all.keys()]).toContain("sekisho/dev/MODEL_KEY");
     },
   },
+  {
+    command: "npx --no-install sekisho secrets put --only SLACK_BOT_TOKEN --overwrite --stage dev",
+    async run({ parts, world }) {
+      const SLACK_BOT_TOKEN = "xoxb-a-new-token";
+      const ended = await world.run(onlyPart(parts), { env: { ...world.env, SLACK_BOT_TOKEN } });
+      expect(ended).toMatchObject({ code: 0 });
+      const { all } = world.aws.secrets;
+      expect(all.get("sekisho/dev/SLACK_BOT_TOKEN")).toMatchObject({ value: SLACK_BOT_TOKEN });
+      // The fake Slack of the next commands knows the first token.
+      all.set("sekisho/dev/SLACK_BOT_TOKEN", { value: world.secrets.SLACK_BOT_TOKEN ?? "" });
+    },
+  },
   says("npx --no-install sekisho config push --dry-run --stage dev", "routes[0].destination"),
   says("npx --no-install sekisho config push --stage dev", "routes[0].destination"),
   says("npx --no-install sekisho manifest --stage dev", "/slack/events"),
   says("npx --no-install sekisho allow add --team T012AB3CD --stage dev", "T012AB3CD"),
+  says("npx --no-install sekisho allow list --stage dev", "T012AB3CD"),
+  says(
+    "npx --no-install sekisho allow why --team T012AB3CD --channel C012AB3CD --user U012AB3CD --stage dev",
+    "T012AB3CD",
+  ),
+  says("npx --no-install sekisho dead-letters list --stage dev", "no dead letters"),
+  {
+    command: "npx --no-install sekisho dead-letters redrive --all --stage dev",
+    async run({ parts, world }) {
+      const ended = await world.run(onlyPart(parts), { env: world.env });
+      expect(ended).toMatchObject({ code: 0, stdout: "" });
+    },
+  },
   says(
     'npx --no-install sekisho allow add --channel C012AB3CD --label "everybody in #release" --stage prod',
     "C012AB3CD",

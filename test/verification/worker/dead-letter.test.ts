@@ -436,9 +436,9 @@ describe("a record that is lost and restored as it was", () => {
   });
 });
 
-describe("the message that docs/how-to/operations.md shows", () => {
+describe("the message that docs/how-to/restore.md shows", () => {
   it("is a redrive", () => {
-    const page = readFileSync(join(__dirname, "../../../docs/how-to/operations.md"), "utf8");
+    const page = readFileSync(join(__dirname, "../../../docs/how-to/restore.md"), "utf8");
     const [, body = ""] = /aws sqs send-message .*--message-body '(.+)'/.exec(page) ?? [];
     const message = queueMessageSchema.parse(JSON.parse(body.replace("REQUEST_ID", ask.requestId)));
     expect(message).toEqual({ type: "redrive", requestId: ask.requestId });

@@ -82,20 +82,20 @@ function dollars(value: number): string {
   return value < 0.005 && value > 0 ? "<0.01" : value.toFixed(2);
 }
 
-/** The part of docs/how-to/operations.md between these markers is generated. */
+/** The part of docs/explanation/costs.md between these markers is generated. */
 const begin = "<!-- cost: written by sekisho cost --markdown -->";
 const end = "<!-- cost: end -->";
 
 /** Returns the file's path. */
 export function writeSection({ directory, table }: { directory: string; table: string }): string {
-  const path = join(directory, "docs", "how-to", "operations.md");
+  const path = join(directory, "docs", "explanation", "costs.md");
   writeFileSync(path, withSection({ text: readText(path), table }));
   return path;
 }
 
 export function withSection({ text, table }: { text: string; table: string }): string {
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-  if (from < 0 || to < from) throw new UsageError(`docs/how-to/operations.md lacks the markers ${begin} and ${end}.`);
+  if (from < 0 || to < from) throw new UsageError(`docs/explanation/costs.md lacks the markers ${begin} and ${end}.`);
   return `${text.slice(0, from)}${begin}\n\n${table}\n\n${text.slice(to)}`;
 }
 
@@ -103,6 +103,6 @@ function readText(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    throw new UsageError("There is no docs/how-to/operations.md here: --markdown is for the project's own folder.");
+    throw new UsageError("There is no docs/explanation/costs.md here: --markdown is for the project's own folder.");
   }
 }

@@ -1,0 +1,53 @@
+/** The CDK apps of docs/how-to/deploy.md and docs/reference/cdk.md are synthesized, and docs/reference/cdk.md lists the outputs. */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import { executionOutputs, verificationOutputs } from "../../lib/cdk/names.ts";
+import { blocksIn, root, sectionOf, tablesIn, textOf } from "./commands/documented.ts";
+
+const example = "examples/two-accounts.config.json";
+const [page, reference] = [textOf("docs/how-to/deploy.md"), textOf("docs/reference/cdk.md")];
+const [flags = "{}"] = blocksIn(page, "json").filter((text) => "app" in JSON.parse(text));
+const apps = [...blocksIn(page, "ts"), ...blocksIn(reference, "ts")].filter((code) => code.includes("new App"));
+
+/** Runs the app like `cdk synth`, with the whole example in place of the reader's configuration. */
+function synthesize(code: string, out: string) {
+  const { context } = JSON.parse(flags);
+  const { PATH = "" } = process.env;
+  const env = { PATH, CDK_OUTDIR: out, CDK_CONTEXT_JSON: JSON.stringify({ ...context, stage: "dev" }) };
+  const input = code.replace("loadStage({", `loadStage({ config: "${example}",`);
+  const args = ["--input-type=module-typescript", "-"];
+  return spawnSync(process.execPath, args, { cwd: root, env, input, encoding: "utf8", timeout: 120_000 });
+}
+
+describe("a CDK app of the documents", () => {
+  it("is there for addStage, and for stacks of one's own", () => {
+    expect(apps).toEqual([expect.stringContaining("addStage(app,"), expect.stringContaining("new VerificationZone(")]);
+  });
+
+  it.each(apps)(
+    "makes the stacks that the commands look for, without a warning: app %#",
+    (code) => {
+      const out = mkdtempSync(join(tmpdir(), "sekisho-documented-app-"));
+      try {
+        expect(synthesize(code, out)).toMatchObject({ status: 0, stderr: "" });
+        for (const zone of ["Identity", "Execution", "Verification"]) {
+          expect(readFileSync(join(out, `${zone}.template.json`), "utf8")).toContain("AWS::IAM::Role");
+          expect(readFileSync(join(out, `${zone}.metadata.json`), "utf8")).not.toContain("aws:cdk:warning");
+        }
+      } finally {
+        rmSync(out, { recursive: true, force: true });
+      }
+    },
+    120_000,
+  );
+});
+
+it("docs/reference/cdk.md lists every output", () => {
+  const [verification = [], execution = []] = tablesIn(sectionOf(reference, "## Outputs"));
+  const names = (rows: string[][]) => rows.map(([name = ""]) => name.replaceAll("`", ""));
+  expect(names(verification)).toEqual(Object.values(verificationOutputs));
+  expect(names(execution)).toEqual(Object.values(executionOutputs));
+});
