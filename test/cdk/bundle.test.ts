@@ -60,7 +60,7 @@ const ceilings = [
   ["worker", 788],
   ["deadLetters", 352],
   ["installFlow", 153],
-  ["executionUrl", 368],
+  ["executionUrl", 370],
   ["executionWorker", 273],
   ["agentcore", 728],
   ["container", 488],

@@ -214,8 +214,8 @@ describe("an agent of the documents", () => {
     }
   });
 
-  it("is an async function that returns a text, as docs/agent.md begins", async () => {
-    const [code = ""] = blocksIn(textOf("docs/agent.md"), "js");
+  it("is an async function that returns a text, as docs/how-to/agent.md begins", async () => {
+    const [code = ""] = blocksIn(textOf("docs/how-to/agent.md"), "js");
     expect(await run(code, {})).toEqual([{ type: "answer", text: "You wrote: deploy" }]);
   });
 
