@@ -65,7 +65,7 @@ describe("a bundle", () => {
 
   it.each([
     ["ingress", 60],
-    ["worker", 796],
+    ["worker", 797],
     ["deadLetters", 352],
     ["installFlow", 164],
     ["executionUrl", 368],
