@@ -6,6 +6,7 @@ import type { Task, TaskOutcome } from "../../lambdas/verification/task/task.ts"
 import type { HistoryEntry } from "../../lambdas/verification/usage/entry.ts";
 import type { Expectation } from "./expectation.ts";
 import type { Asked } from "./people.ts";
+import { agentsAnswer } from "./sim-agent.ts";
 import type { Post } from "./sim-slack.ts";
 import type { World } from "./world.ts";
 
@@ -239,4 +240,17 @@ function possibleVotes(given: World["votes"]): string[] {
   const last = given.findLastIndex(({ isTaken }) => isTaken);
   const votes: string[] = given.slice(Math.max(last, 0)).map(({ vote }) => vote);
   return last < 0 ? ["", ...votes] : votes;
+}
+
+export function answeredByOtherText({ fate, isPeace }: { fate: Fate; isPeace: boolean }): string | undefined {
+  const { asked, record, executed, posts } = fate;
+  const newText = asked.change?.text;
+  const isAnswered = executed?.state === "completed" && record?.outcome === undefined;
+  if (newText === undefined || record === undefined || !isAnswered) return undefined;
+  const shown = JSON.stringify(posts);
+  const hasNew = shown.includes(agentsAnswer({ text: newText }));
+  // A retry reads the message from Slack, and its record does not say which version that was.
+  const isTaken = record.retryOf === undefined ? record.message.editedTs !== undefined : hasNew;
+  const isOdd = !(isTaken ? hasNew : shown.includes(agentsAnswer(asked))) || (isPeace && !isTaken);
+  return isOdd ? `${asked.requestId} is answered ${isTaken ? "without" : "with"} its edit` : undefined;
 }

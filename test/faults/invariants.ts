@@ -2,7 +2,16 @@
 
 import { openingPart, questionPart } from "../../lambdas/verification/slack/messages/blocks.ts";
 import { isCanceled } from "../../lambdas/verification/task/task.ts";
-import { disagreement, type Fate, lostReply, lostWish, oddAnswer, oddNote, oddVotes } from "./agreement.ts";
+import {
+  answeredByOtherText,
+  disagreement,
+  type Fate,
+  lostReply,
+  lostWish,
+  oddAnswer,
+  oddNote,
+  oddVotes,
+} from "./agreement.ts";
 import { liveButtonsOf } from "./button-clicks.ts";
 import { isQuestionOver, needlessFailure } from "./excuses.ts";
 import { oddStop } from "./native-stop.ts";
@@ -175,8 +184,8 @@ const invariants: readonly Invariant[] = [
       const { story, agentRuns, names, isRetryTaken } = world;
       if (story.agent.failsFirst !== true) return undefined;
       const again = fates.find(({ asked }) => names.of(asked.requestId) === "#1 again");
-      const runs = agentRuns.filter(({ requestId }) => names.of(requestId) !== "#1");
-      if (runs.some(({ requestId }) => requestId !== again?.asked.requestId)) return "something else was run";
+      const isAsked = (id: string) => fates.some(({ asked }) => asked.requestId === id);
+      if (agentRuns.some(({ requestId }) => !isAsked(requestId))) return "something else was run";
       const isLost = isRetryTaken && again?.record === undefined && isOfFewFaults(world) && !isExempt;
       return isLost ? "a click came to nothing" : undefined;
     },
@@ -334,17 +343,6 @@ function firstOf<T>(items: readonly T[], find: (item: T) => string | undefined):
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-function answeredByOtherText({ fate, isPeace }: { fate: Fate; isPeace: boolean }): string | undefined {
-  const { asked, record, executed, posts } = fate;
-  const newText = asked.change?.text;
-  const isAnswered = executed?.state === "completed" && record?.outcome === undefined;
-  if (newText === undefined || record === undefined || !isAnswered) return undefined;
-  const isTaken = record.message.editedTs !== undefined;
-  const due = agentsAnswer({ text: isTaken ? newText : asked.text });
-  const isOdd = !JSON.stringify(posts).includes(due) || (isPeace && !isTaken);
-  return isOdd ? `${asked.requestId} is answered ${isTaken ? "without" : "with"} its edit` : undefined;
 }
 
 type Seen = { fates: readonly Fate[]; agentRuns: readonly AgentRun[] };

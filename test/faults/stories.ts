@@ -299,4 +299,16 @@ export const stories: readonly Story[] = [
       { afterMs: 20_100, retries: true },
     ],
   },
+  /** The message is edited while its retry waits behind another task of the thread. */
+  {
+    ...sync,
+    name: "reworded",
+    agentMs: 10_000,
+    agent: { failsFirst: true },
+    messages: [
+      { afterMs: 0, text: "What is a sekisho?", change: { afterMs: 19_000, text: "What was a barrier?" } },
+      { afterMs: 12_000, text: "And who kept it?", inThreadOf: 0 },
+    ],
+    buttonClicks: [{ afterMs: 13_000, retries: true }],
+  },
 ];

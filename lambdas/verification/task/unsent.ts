@@ -344,7 +344,9 @@ export function onPrepared(waited: Task, { context }: EventOf<"prepared">, polic
   if (newest !== undefined && "lack" in newest && newest.lack === "files") {
     return setOutcome(waited, { type: "unreadable", files: true });
   }
-  const isTakenBack = newest !== undefined && ("lack" in newest || (!message.about && isCancelWord(newest.text)));
+  // A bot cancels nothing, and neither does a message that a person asks about.
+  const mayCancel = message.about === undefined && message.botIds === undefined;
+  const isTakenBack = newest !== undefined && ("lack" in newest || (mayCancel && isCancelWord(newest.text)));
   if (isTakenBack) return setOutcome(waited, failedOutcome({ reason: "canceled", lost: false }), { reconcile: true });
   const task = newest === undefined ? waited : { ...waited, message: withNewest(message, newest) };
   const refusal = findRefusal(task.message);
