@@ -10,6 +10,7 @@ import { sectionOf, tablesIn, textOf } from "./commands/documented.ts";
 const kinds: readonly MeasuredKind[] = ["agentcore", "lambda", "external"];
 const measured = readMeasuredCalls();
 const page = textOf("docs/explanation/scale.md");
+const prose = page.replaceAll(/\s+/g, " ");
 const tableIn = (heading: string, number = 0) => tablesIn(sectionOf(page, heading))[number] ?? [];
 
 function estimateOf({ taskSeconds, idleSeconds = defaultIdleSeconds }: { taskSeconds: number; idleSeconds?: number }) {
@@ -115,14 +116,14 @@ describe("docs/explanation/scale.md", () => {
     const shown = tableIn("## What limits first").map(([name, , ...cells]) => [name, ...cells.slice(0, 3)]);
     expect(shown.slice(0, -1)).toEqual(computed.map(([name, of]) => row(name, of)));
     expect(shown.at(-1)?.[0]).toBe("DynamoDB, the most used key");
-    expect(page).toContain(`spread over ${shardCount}.`);
+    expect(prose).toContain(`spread over ${shardCount}.`);
     const perHundred = (need: number) => Math.floor(100 * need).toLocaleString("en-US");
     const { agentcore, lambda } = uses;
-    expect(page).toContain(
+    expect(prose).toContain(
       `sessions: ${perHundred(agentcore.sessionSeconds)} active, 100 new ones and ${perHundred(agentcore.agentCoreCalls)} calls a second`,
     );
-    expect(page).toContain(`${perHundred(lambda.slotSeconds / batch + lambda.otherSeconds)} invocations at once`);
-    expect(page).toContain(`DynamoDB takes ${perHundred(uses.external.writes)} writes a second`);
+    expect(prose).toContain(`${perHundred(lambda.slotSeconds / batch + lambda.otherSeconds)} invocations at once`);
+    expect(prose).toContain(`DynamoDB takes ${perHundred(uses.external.writes)} writes a second`);
   });
 
   it("says what a million tasks cost, as `sekisho cost` does", () => {
