@@ -71,7 +71,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
     const missing = missingSecret(config);
     if (isReal && missing !== undefined) {
       const advice =
-        "Set every secret that the real Slack needs (docs/how-to/slack.md), or none of them to use the fake Slack.";
+        "Set every secret that the real Slack needs (docs/how-to/slack-app.md), or none of them to use the fake Slack.";
       throw new UsageError(`${missing} is not set. ${advice}`);
     }
     const lock = lockFolder({ folder: storeFolderOf(run) });

@@ -45,7 +45,7 @@ Mode, which needs no tunnel and no signing secret.`,
     const { port, executionPort, metricsPort, awsRegion: region } = environment;
     const config = loadConfig({ directory, file: values.config });
     const missing = missingSecret(config);
-    if (missing !== undefined) throw new UsageError(`${missing} is not set (docs/how-to/slack.md).`);
+    if (missing !== undefined) throw new UsageError(`${missing} is not set (docs/how-to/slack-app.md).`);
     refuseInProcess(config);
     const slack = await openRealSlack({ config, signal: run.signal });
     const dataFolder = join(directory, ".sekisho");
