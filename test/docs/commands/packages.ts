@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
+import { packageName } from "../../../lib/package/name.ts";
 import { root } from "./documented.ts";
 import type { LookEntry } from "./entry.ts";
 import type { ShellCommand } from "./shell-line.ts";
@@ -16,7 +17,19 @@ export function lookAtInstall([install]: ShellCommand[]): void {
   expect(packages[""]).toMatchObject({ dependencies, devDependencies, optionalDependencies });
 }
 
+/** `npm pack` names the file by the name and the version of the package. */
+function lookAtPackedFile([install]: ShellCommand[]): void {
+  const { version } = readJson("package.json");
+  const file = `${packageName.replace("@", "").replace("/", "-")}-${version}.tgz`;
+  expect(install?.args).toEqual(["npm", "install", `./${file}`]);
+}
+
 export const packages: LookEntry[] = [
+  {
+    command: "npm install ./sekisho-sekisho-0.1.0.tgz",
+    because: "npm run package:check packs and installs it, which needs the registry",
+    look: lookAtPackedFile,
+  },
   { command: "npm ci", because: "it would replace the packages that this test runs with", look: lookAtInstall },
   {
     command: "npm ci && npm test",
