@@ -44,7 +44,7 @@ function realSlackText({ port, config }: { port: number; config: Config }): stri
 Slack must be able to reach this machine: point a tunnel at port ${port} and put its https address
 in place of YOUR-TUNNEL.example below (or: ${sekisho} manifest --url https://…). Then create the app from this manifest
 (https://api.slack.com/apps, "Create New App", "From a manifest"), install it, and invite it to a channel.
-Without a tunnel: Socket Mode, see docs/how-to/slack.md.
+Without a tunnel: Socket Mode, see docs/how-to/slack-app.md.
 
 ${JSON.stringify(manifest, null, 2)}
 

@@ -220,7 +220,7 @@ describe("an agent of the documents", () => {
   });
 
   it("reads files, asks, streams its answer and attaches a file, as docs/how-to/agent.md shows it", async () => {
-    const [, code = ""] = blocksIn(textOf("docs/how-to/agent.md"), "ts");
+    const code = blocksIn(textOf("docs/how-to/agent.md"), "ts").find((block) => block.includes("readAttachment")) ?? "";
     const attachments = [{ id: "F1", name: "a.txt", mimetype: "text/plain", size: 3, url: "https://files.example/a" }];
     const prompt = "Deploy?";
     const asked = await run(code, { attachments });

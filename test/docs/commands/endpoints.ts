@@ -1,6 +1,6 @@
 /** Commands that call an Execution endpoint: our own, the one in Python, or an A2A agent. Each is a server on this machine. */
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
 import { createNoneAuthenticator } from "../../../lambdas/execution/http/exchange.ts";
@@ -10,6 +10,7 @@ import type { PeerCall } from "../../doubles/execution-peer.ts";
 import { minimalEndpoint } from "../../doubles/minimal-endpoint.ts";
 import { startWebServer } from "../../doubles/web-server.ts";
 import { freePort } from "../../e2e/processes.ts";
+import { blocksIn, textOf } from "./documented.ts";
 import { onlyPart, type RunEntry } from "./entry.ts";
 import { startHurriedHost } from "./hurried-host.ts";
 import type { Machine } from "./machine.ts";
@@ -99,11 +100,14 @@ export const endpoints: RunEntry<Machine>[] = [
     },
   })),
   {
-    command: "npx --no-install sekisho execution --agent ./examples/agent.ts",
+    command: "npx --no-install sekisho execution --agent ./agent.ts",
     async run({ parts, world }) {
+      const [code = ""] = blocksIn(textOf("docs/how-to/agent.md"), "ts");
+      writeFileSync(join(world.folder, "agent.ts"), code);
       const { env } = await startExecution(world, onlyPart(parts));
       const send = parseCommand('npx --no-install sekisho send "Good morning"');
-      expect(await world.run(onlyPart(send), { env })).toMatchObject({ code: 0 });
+      const said = expect.stringContaining("You wrote: Good morning");
+      expect(await world.run(onlyPart(send), { env })).toMatchObject({ code: 0, stdout: said });
     },
   },
   {
@@ -168,14 +172,14 @@ export const endpoints: RunEntry<Machine>[] = [
       expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("Good morning") });
     },
   },
-  ...["NAME", "python"].map((name) => ({
-    command: `npx --no-install sekisho destinations set ${name} --channel C012AB3CD`,
-    async run({ parts, world }: { parts: ShellCommand[]; world: Machine }) {
+  {
+    command: "npx --no-install sekisho destinations set python --channel C012AB3CD",
+    async run({ parts, world }) {
       const env = await configureFar(world);
-      expect(await world.run(onlyPart(parts), { env, replace: { NAME: "python" } })).toMatchObject({ code: 0 });
+      expect(await world.run(onlyPart(parts), { env })).toMatchObject({ code: 0 });
       expect(routesIn(world)).toContainEqual({ channel: "C012AB3CD", destination: "python" });
     },
-  })),
+  },
   {
     command: "npx --no-install sekisho destinations check reports",
     async run({ parts, world }) {

@@ -54,7 +54,13 @@ async function lookAtOurs(args: string[]): Promise<void> {
   }
 }
 
-const npmOwn: Record<string, string[]> = { ci: ["--omit"], version: ["--no-git-tag-version"], sbom: [] };
+const npmOwn: Record<string, string[]> = {
+  ci: ["--omit"],
+  version: ["--no-git-tag-version"],
+  sbom: [],
+  install: [],
+  pack: [],
+};
 
 function lookAtNpm(args: string[]): void {
   const [verb = "", ...rest] = args;

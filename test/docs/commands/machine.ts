@@ -11,6 +11,8 @@ type Options = {
   env?: Record<string, string>;
   /** Replaces the document's placeholders with this machine's addresses, tokens and names. */
   replace?: Record<string, string>;
+  /** Where `run` runs the command, instead of in the machine's folder. */
+  folder?: string;
   /** Keeps the process running until the machine ends. */
   stays?: boolean;
 };
@@ -37,7 +39,7 @@ export function openMachine(): Machine {
     folder,
     async run(command, options = {}) {
       const before = process.cwd();
-      process.chdir(folder);
+      process.chdir(options.folder ?? folder);
       try {
         return await commandHere(...given(command, options));
       } finally {

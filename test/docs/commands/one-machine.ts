@@ -1,10 +1,11 @@
 /** Commands that begin on one machine: the local run, its configuration, its tasks, Slack over Socket Mode. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
 import { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { startSocketModeSlack } from "../../doubles/socket-mode-slack.ts";
 import { freePort } from "../../e2e/processes.ts";
+import { blocksIn, textOf } from "./documented.ts";
 import { onlyPart, type RunEntry } from "./entry.ts";
 import type { Machine } from "./machine.ts";
 import { lookAtInstall } from "./packages.ts";
@@ -14,7 +15,7 @@ const anyPort = { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "0" };
 
 async function startsAndEnds(world: Machine, start: ShellCommand, env: Record<string, string> = {}): Promise<string> {
   const zones = world.start(start, { env: { ...anyPort, ...env } });
-  await zones.prints("Ctrl-C");
+  await zones.prints("Ctrl-C stops everything");
   expect(await zones.kill("SIGINT")).toMatchObject({ code: 0 });
   return zones.output();
 }
@@ -29,14 +30,32 @@ export const oneMachine: RunEntry<Machine>[] = [
     },
   },
   {
-    command: 'npm start -- --once "What is a sekisho?"',
+    command: "npx --no-install sekisho init",
     async run({ parts, world }) {
-      const ended = await world.start(onlyPart(parts), { env: anyPort }).exited;
-      expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("What is a sekisho?") });
+      const folder = mkdtempSync(join(world.folder, "new-"));
+      expect(await world.run(onlyPart(parts), { folder })).toMatchObject({ code: 0 });
+      const check = { env: {}, args: ["sekisho", "config", "check"] };
+      expect(await world.run(check, { folder })).toMatchObject({ code: 0 });
     },
   },
   {
-    command: "SLACK_APP_TOKEN=xapp-… SLACK_BOT_TOKEN=xoxb-… npm start",
+    command: "npx --no-install sekisho start",
+    async run({ parts, world }) {
+      expect(await startsAndEnds(world, onlyPart(parts))).toContain("Local page:");
+    },
+  },
+  {
+    command: "npx --no-install sekisho start --watch",
+    async run({ parts, world }) {
+      const [code = ""] = blocksIn(textOf("docs/how-to/agent.md"), "ts");
+      writeFileSync(join(world.folder, "agent.ts"), code);
+      world.configure({ execution: { agent: "./agent.ts" } });
+      world.after(() => world.configure({}));
+      expect(await startsAndEnds(world, onlyPart(parts))).toContain("Local page:");
+    },
+  },
+  {
+    command: "SLACK_APP_TOKEN=xapp-… SLACK_BOT_TOKEN=xoxb-… npx --no-install sekisho start",
     async run({ parts, world }) {
       const [appToken, botToken] = ["xapp-1-of-a-document", "xoxb-of-a-document"];
       const fakeSlack = await startFakeSlack({ signingSecret: "unused", botToken });

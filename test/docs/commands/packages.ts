@@ -31,12 +31,24 @@ const installs = [
   "npm install --save-exact --save-dev aws-cdk esbuild",
 ];
 
+/** `npm pack` names the file by the name and the version of the package. */
+function lookAtPackedFile([install]: ShellCommand[]): void {
+  const { version } = readJson("package.json");
+  const file = `${packageName.replace("@", "").replace("/", "-")}-${version}.tgz`;
+  expect(install?.args).toEqual(["npm", "install", `./${file}`]);
+}
+
 export const packages: LookEntry[] = [
   ...installs.map((command) => ({
     command,
     because: "it changes a project of the reader; npm run package:check installs the same packages",
     look: lookAtNames,
   })),
+  {
+    command: "npm install ./sekisho-sekisho-0.1.0.tgz",
+    because: "npm run package:check packs and installs it, which needs the registry",
+    look: lookAtPackedFile,
+  },
   { command: "npm ci", because: "it would replace the packages that this test runs with", look: lookAtInstall },
   {
     command: "npm ci && npm test",

@@ -1,5 +1,6 @@
 /** Conformance of endpoints that authenticate callers: the one in Python, and our own host with a token of AWS STS. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
 import { expect } from "@jest/globals";
 import { createWebIdentityAuthenticator } from "../../../lambdas/execution/authenticator/web-identity.ts";
 import { roleArn, startAwsSts } from "../../doubles/issuers/aws-sts.ts";
@@ -11,13 +12,17 @@ import type { Machine } from "./machine.ts";
 import { parseCommand, type ShellCommand } from "./shell-line.ts";
 
 const keepsTheContract = expect.stringContaining("passes every required case.");
-const python = "AGENT_TOKEN=change-me-to-a-long-one python3 examples/execute-elsewhere/python/agent.py";
+const python = "AGENT_TOKEN=change-me-to-a-long-one python3 agent.py";
 
 /** Starts it as the document says, on a free port. Resolves to its address. */
 async function startAgent(world: Machine, { env, args: [program = "", ...args] }: ShellCommand): Promise<string> {
   const { PATH = "", HOME = "" } = process.env;
   const stdio = ["ignore", "pipe", "inherit"] as const;
-  const child = spawn(program, args, { cwd: root, env: { PATH, HOME, PORT: "0", ...env }, stdio: [...stdio] });
+  const child = spawn(program, args, {
+    cwd: join(root, "examples/execute-elsewhere/python"),
+    env: { PATH, HOME, PORT: "0", ...env },
+    stdio: [...stdio],
+  });
   endWithUs(child);
   world.after(() => child.kill("SIGKILL"));
   return new Promise((resolve, reject) => listening(child, resolve, reject));
