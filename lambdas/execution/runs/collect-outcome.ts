@@ -2,8 +2,8 @@
 
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isJsonWithin } from "../../../contracts/json-size.ts";
-import { maxPartialTextLength, maxResultBytes } from "../../../contracts/limits.ts";
-import type { Artifact } from "../../../contracts/methods.ts";
+import { maxPartialTextLength, maxResultBytes, maxSteps } from "../../../contracts/limits.ts";
+import type { Artifact, TaskStep } from "../../../contracts/methods.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { OpenSpan, SpanStart } from "../../shared/telemetry/telemetry.ts";
@@ -16,6 +16,8 @@ import { refuseArtifact } from "./artifacts.ts";
 import { type Update, updateSchema } from "./update-schema.ts";
 
 const maxProgressLength = 1000;
+/** That of the contract. */
+const maxStepTitleLength = 200;
 
 /** The most bytes of an outcome and its artifacts as JSON. The record's other fields need the rest of DynamoDB's 400 KB. */
 const maxStoredBytes = 384_000;
@@ -137,8 +139,14 @@ function nextProgress({ update, known }: { update: Progress; known: RunReport["p
     ...(text !== undefined && { text: truncate(text, maxProgressLength) }),
     ...(percent !== undefined && { percent: Math.min(100, Math.max(0, percent)) }),
     ...(written !== undefined && { partial_text: written }),
-    ...(steps !== undefined && { steps: lastOfEachId(steps) }),
+    ...(steps !== undefined && { steps: fittingSteps(steps) }),
   };
+}
+
+/** The newest steps, with titles that fit, because a long plan is no reason to lose the answer. */
+function fittingSteps(steps: NonNullable<Progress["steps"]>): TaskStep[] {
+  const newest = lastOfEachId(steps).slice(-maxSteps);
+  return newest.map(({ title, ...step }) => ({ ...step, title: truncate(title, maxStepTitleLength) }));
 }
 
 /** Undefined for an invalid update. The log says where and why (`options.0.id: too_big`), without a value. */

@@ -1,6 +1,5 @@
 /** The shape of what an agent yields. */
 import * as z from "zod";
-import { maxSteps } from "../../../contracts/limits.ts";
 import { optionIdSchema, questionOptionSchema, stepSchema } from "../../../contracts/methods.ts";
 import { optionalField } from "../../../contracts/optional-field.ts";
 import { questionFieldsSchema } from "../../../contracts/question-fields.ts";
@@ -21,7 +20,7 @@ export const updateSchema = z.discriminatedUnion("type", [
     text: z.string().optional(),
     percent: z.number().optional(),
     partial: z.string().optional(),
-    steps: z.array(stepSchema).max(maxSteps).optional(),
+    steps: z.array(stepSchema.extend({ title: z.string().min(1) })).optional(),
   }),
   z.object({ type: z.literal("artifact"), artifact: yieldedArtifactSchema }),
   z.object({
