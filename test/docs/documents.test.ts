@@ -199,6 +199,11 @@ describe("an agent of the documents", () => {
     }
   });
 
+  it("is an async function that returns a text, as docs/agent.md begins", async () => {
+    const [code = ""] = blocksIn(textOf("docs/agent.md"), "js");
+    expect(await run(code, {})).toEqual([{ type: "answer", text: "You wrote: deploy" }]);
+  });
+
   it("reads files, asks, streams its answer and attaches a file, as docs/agent.md shows it", async () => {
     const [, code = ""] = blocksIn(textOf("docs/agent.md"), "ts");
     const attachments = [{ id: "F1", name: "a.txt", mimetype: "text/plain", size: 3, url: "https://files.example/a" }];
@@ -211,11 +216,6 @@ describe("an agent of the documents", () => {
     const steps = ["progress", "progress", "progress", "progress", "artifact", "answer"];
     expect(done.map(({ type }) => type)).toEqual(steps);
     expect(done.at(-1)).toMatchObject({ text: expect.stringContaining("- a.txt: 3 bytes") });
-  });
-
-  it("is an async function that returns a text, as docs/agent.md begins", async () => {
-    const [code = ""] = blocksIn(textOf("docs/agent.md"), "js");
-    expect(await run(code, {})).toEqual([{ type: "answer", text: "You wrote: deploy" }]);
   });
 });
 
