@@ -36,7 +36,8 @@ export function reportAgent({ agent, file, show }: Reporting): Agent {
       return returned;
     };
     let yields = 0;
-    let hasArtifact = false;
+    // The task may have files of the runs before its questions.
+    let hasArtifact = task.answers.length > 0;
     let isEnded = false;
     try {
       for await (const update of runAgent(observed, task, context)) {

@@ -1,0 +1,78 @@
+/** What of an agent is reported to its author, and what is none of its mistakes. */
+import { expect, it } from "@jest/globals";
+import { type Agent, runAgent, type TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
+import { reportAgent } from "../../../lib/local/author/report-agent.ts";
+import { agentContext, agentTask } from "../../execution/agents/agent-context.ts";
+
+/** The agent as the host runs it, to its last update or its error. */
+async function run(agent: Agent, signal = new AbortController().signal) {
+  const shown: string[] = [];
+  const updates: TaskUpdate[] = [];
+  const reported = reportAgent({ agent, show: (text) => shown.push(text) });
+  const given = [agentTask({ channel: "C1", text: "hello" }), agentContext(signal)] as const;
+  const ended = (async () => {
+    for await (const update of runAgent(reported, ...given)) updates.push(update);
+  })();
+  const error = await ended.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  return { shown: shown.join(""), updates, error, reported };
+}
+
+const late = new Error("too late");
+const throwing: Agent = async function* () {
+  yield { type: "progress", text: "so far" };
+  throw late;
+};
+
+it("passes each update and the error on as they are", async () => {
+  const { updates, error, shown } = await run(throwing);
+  expect({ updates, error }).toEqual({ updates: [{ type: "progress", text: "so far" }], error: late });
+  expect(shown).toContain("Error: too late");
+});
+
+it("says nothing of an agent that was told to stop", async () => {
+  expect(await run(throwing, AbortSignal.abort())).toMatchObject({ shown: "", error: late });
+  const endless: Agent = async function* () {};
+  expect((await run(endless, AbortSignal.abort())).shown).toBe("");
+});
+
+it.each<[string, TaskUpdate[]]>([
+  ["a question", [{ type: "question", prompt: "Go?" }]],
+  ["a failure", [{ type: "failure", reason: "plan_error" }]],
+  [
+    "a blank answer beside a file",
+    [
+      { type: "artifact", artifact: { name: "a.txt", mimetype: "text/plain", text: "a" } },
+      { type: "answer", text: "" },
+    ],
+  ],
+])("says nothing of %s", async (_what, updates) => {
+  const agent: Agent = async function* () {
+    yield* updates;
+  };
+  expect((await run(agent)).shown).toBe("");
+});
+
+it("says once what is wrong, although the agent then ends without an answer", async () => {
+  const wrong: Agent = async function* () {
+    yield { type: "progress", percent: "half" } as unknown as TaskUpdate;
+  };
+  const { shown } = await run(wrong);
+  expect(shown).toContain("`percent` must be a number");
+  expect(shown).not.toContain("without an answer");
+});
+
+it("has the function feedback of the agent, and reports what that throws", async () => {
+  const shown: string[] = [];
+  const agent: Agent = Object.assign(async () => "hello", {
+    feedback: async () => {
+      throw new Error("the store is full");
+    },
+  });
+  const { feedback } = reportAgent({ agent, show: (text) => shown.push(text) });
+  const vote = { vote: "up", voterId: "v", requestId: "r", taskId: "t", caller: "c" } as const;
+  await expect(feedback?.(vote)).rejects.toThrow("the store is full");
+  expect(shown.join("")).toMatch(/function feedback failed:\n.*the store is full/);
+});
