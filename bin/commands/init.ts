@@ -36,6 +36,11 @@ and a workflow that deploys from GitHub without a stored key. If one of these fi
         `Nothing is written, because ${present.join(", ")} would be replaced. Choose another FOLDER.`,
       );
     }
+    const manifest = readManifest(folder);
+    if (manifest.type === "commonjs") {
+      const remedy = "Run npm pkg set type=module there, or choose another FOLDER.";
+      throw new UsageError(`Nothing is written, because package.json says "type": "commonjs". ${remedy}`);
+    }
     for (const [path, text] of files) {
       const file = join(folder, path);
       mkdirSync(dirname(file), { recursive: true });
@@ -43,7 +48,11 @@ and a workflow that deploys from GitHub without a stored key. If one of these fi
       print(`  ${path}`);
     }
     if (ignoreFiles(folder, ignored)) print(`  ${ignoreFile}`);
-    if (declareModules(folder)) print('  package.json ("type": "module")');
+    if (manifest.type === undefined) {
+      // Node then reads the files as ES modules without a warning.
+      writeFileSync(join(folder, "package.json"), `${JSON.stringify({ ...manifest, type: "module" }, null, 2)}\n`);
+      print('  package.json ("type": "module")');
+    }
     const isInstalled = existsSync(join(folder, "node_modules", packageName));
     const before = [
       ...(folder === directory ? [] : [`cd ${folderName}`]),
@@ -51,7 +60,7 @@ and a workflow that deploys from GitHub without a stored key. If one of these fi
     ];
     print(`
 Next:
-  1. Try the agent on this machine:   ${[...before, `${sekisho} start`].join(" && ")}
+  1. Try the agent on this machine:   ${[...before, `${sekisho} start --watch`].join(" && ")}
   2. Make the Slack app:              ${sekisho} manifest --socket
   3. Deploy to AWS:                   npm install --save-dev ${cdkPackages} && npx cdk deploy --all -c stage=dev
 
@@ -70,11 +79,7 @@ function ignoreFiles(folder: string, lines: string): boolean {
   return missing.length > 0;
 }
 
-/** Makes Node read the files as ES modules without a warning. Returns whether package.json was changed. */
-function declareModules(folder: string): boolean {
+function readManifest(folder: string): { type?: unknown } {
   const file = join(folder, "package.json");
-  const manifest = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : { private: true };
-  if (manifest.type !== undefined) return false;
-  writeFileSync(file, `${JSON.stringify({ ...manifest, type: "module" }, null, 2)}\n`);
-  return true;
+  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : { private: true };
 }

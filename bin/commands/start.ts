@@ -189,7 +189,7 @@ async function once(
       const [, ...answer] = fakeSlack.thread(message);
       if (task?.question !== undefined && task.state === "asking") {
         run.print(sanitizeLines(task.question.prompt));
-        run.note("The agent asks a question, which nobody can answer with --once. Use npm start instead.");
+        run.note("The agent asks a question, which nobody can answer with --once. Leave out --once.");
       } else if (task !== undefined)
         run.print(sanitizeLines(answer.map((part) => unescapeMrkdwn(part.text)).join("\n")));
       if (task === undefined) return exitCodes.interrupted;

@@ -28,7 +28,7 @@ a task id or a trace id.`,
     logs: {
       ...option(
         "FILE",
-        "adds the log lines of either zone, such as those of SEKISHO_LOG_LEVEL=info npm start 2> FILE, or an export of a log service. They show each call, retry and failure, and replace the record of an Execution zone in another account. - is stdin. Several files may be given",
+        "adds the log lines of either zone, such as those of SEKISHO_LOG_LEVEL=info sekisho start 2> FILE, or an export of a log service. They show each call, retry and failure, and replace the record of an Execution zone in another account. - is stdin. Several files may be given",
       ),
       multiple: true,
     },

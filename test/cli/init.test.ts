@@ -21,7 +21,7 @@ describe("sekisho init", () => {
     const ended = await run(["init"], {}, project);
     expect(ended).toMatchObject({ code: 0, stderr: "" });
     expect(ended.stdout).toMatch(
-      /1\. .* npx --no-install sekisho start\n.*2\. .*manifest --socket\n.*3\. .*npx cdk deploy/,
+      /1\. .* npx --no-install sekisho start --watch\n.*2\. .*manifest --socket\n.*3\. .*npx cdk deploy/,
     );
     expect(readdirSync(project)).toEqual(
       expect.arrayContaining(["app.ts", "cdk.json", "tsconfig.json", ".env.example"]),
@@ -34,7 +34,9 @@ describe("sekisho init", () => {
 
   it("writes into another folder, with the account and the region that are given", async () => {
     const ended = await run(["init", "project/bot", "--account", "222222222222", "--region", "ap-northeast-1"]);
-    expect(ended.stdout).toContain(`cd project/bot && npm install ${packageName} && npx --no-install sekisho start`);
+    expect(ended.stdout).toContain(
+      `cd project/bot && npm install ${packageName} && npx --no-install sekisho start --watch`,
+    );
     const { stages } = JSON.parse(read("bot/sekisho.config.json"));
     for (const stage of ["dev", "prod"]) {
       expect(stages[stage].verification).toEqual({ account: "222222222222", region: "ap-northeast-1" });
@@ -48,6 +50,13 @@ describe("sekisho init", () => {
     await run(["init"], {}, project);
     expect(read(".gitignore")).toBe("dist/\nnode_modules/\n.env\n.sekisho/\ncdk.out/\n");
     expect(JSON.parse(read("package.json"))).toEqual({ name: "bot", dependencies: { a: "1.0.0" }, type: "module" });
+  });
+
+  it("writes nothing where package.json asks for CommonJS, because the agent would not load", async () => {
+    writeFileSync(join(project, "package.json"), '{ "type": "commonjs" }');
+    const stderr = expect.stringContaining("npm pkg set type=module");
+    expect(await run(["init"], {}, project)).toMatchObject({ code: 2, stdout: "", stderr });
+    expect(readdirSync(project).sort()).toEqual(["node_modules", "package.json"]);
   });
 
   it("writes nothing where a file is there already", async () => {

@@ -51,7 +51,7 @@ export function describeOwnExecution({ isStage, port }: { isStage: boolean; port
   return { address: `http://127.0.0.1:${port}/` };
 }
 
-export const startOwnExecution = `Start it with ${sekisho} execution or npm start.`;
+export const startOwnExecution = `Start it with ${sekisho} execution or ${sekisho} start.`;
 
 export function formatDestinationRow(row: DestinationRow): string {
   const facts = [

@@ -121,7 +121,7 @@ export function createLocalGroups({ config, environment, location, closes, signa
         timeoutMs: 2 * config.limits.callTimeoutMs + 10_000,
         async run(signal) {
           if (isOwnExecution(destination) && !(await isRunning())) {
-            return skipped("The Execution zone is not running on this machine. Start both zones with npm start.");
+            return skipped(`The Execution zone is not running on this machine. Start both zones with ${sekisho} start.`);
           }
           return toFinding(await checkFromHere({ config, location, name, destination, signal }));
         },
@@ -160,7 +160,7 @@ async function openEntry({ config: { slack }, port, isRunning, closes }: EntryRe
     return {
       url: `http://127.0.0.1:${port}/slack/events`,
       name: "The zone that runs here",
-      start: "Start it again: npm start.",
+      start: `Start it again: ${sekisho} start.`,
       setSecret: "Start it again with the app's own signing secret. Without one it runs with the fake Slack's.",
       readLog: "Look at its log.",
       mayLackSecret: !isSecretKnown,
@@ -191,5 +191,5 @@ async function openEntry({ config: { slack }, port, isRunning, closes }: EntryRe
 
 function fakeSlackText({ signingSecret, botToken, appToken }: Config["slack"]): string {
   const names = [signingSecret, botToken, appToken].map(formatSecretName);
-  return `None of ${names.join(", ")} is set: npm start uses the fake Slack.`;
+  return `None of ${names.join(", ")} is set: ${sekisho} start uses the fake Slack.`;
 }

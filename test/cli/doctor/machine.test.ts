@@ -68,7 +68,7 @@ describe("sekisho doctor in an empty folder", () => {
     const ended = await machine.run([], ports);
     expect(ended).toMatchObject({ code: 0, stderr: "" });
     expect(ended.stdout).toMatch(/^sekisho doctor: this machine, /);
-    expect(ended.stdout).toContain("npm start uses the fake Slack");
+    expect(ended.stdout).toContain("sekisho start uses the fake Slack");
     expect(ended.stdout).toMatch(/Nothing failed: \d+ ok, 0 warnings, 0 failed, \d+ skipped\.\n$/);
     expect(readdirSync(machine.folder)).toEqual([]);
     expect(slack.calls).toEqual([]);

@@ -145,7 +145,7 @@ describe("sekisho doctor where a zone runs", () => {
     const executionPort = String(await freePort());
     const running = await machine.doctor({ ...env(), SEKISHO_EXECUTION_PORT: executionPort });
     expect(told(running, "local")).toMatch(
-      /^failed: .*Nothing is listening.* → .*npx --no-install sekisho execution or npm start/,
+      /^failed: .*Nothing is listening.* → .*npx --no-install sekisho execution or npx/,
     );
     const stopped = await machine.doctor({ SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: executionPort });
     expect(told(stopped, "local")).toMatch(/^skipped/);
