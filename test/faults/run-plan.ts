@@ -58,6 +58,9 @@ export async function runPlan({
   const world: World = {
     engine: engineFor({ name: plan.engine, isForeign: story.isForeign, isSessionOld: story.isSessionOld }),
     story,
+    mix: plan.mix,
+    turnsTaken: new Map(),
+    losses: [],
     fateOf,
     isRestless: plan.seed !== 0,
     steps: [],

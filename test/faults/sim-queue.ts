@@ -6,6 +6,7 @@ import { queuedName } from "./names.ts";
 import { operate } from "./operate.ts";
 import { isDuring, type Party } from "./outages.ts";
 import { outside } from "./processes.ts";
+import { noteLostMembers } from "./versions/kept.ts";
 import { chance, later, worldMs } from "./virtual-time.ts";
 import type { World } from "./world.ts";
 
@@ -88,6 +89,7 @@ export function createSimQueue({
       receiveCount: 0,
     });
     world.leaks.see(body);
+    noteLostMembers({ world, body });
     noteAccepted(world, body);
     ringAt(visibleAtMs);
   }
@@ -176,7 +178,7 @@ function delayMsOf({ delayMs = 0 }: { delayMs?: number }): number {
 }
 
 function noteAccepted({ acceptedAtMs }: World, body: string): void {
-  if (!body.startsWith('{"type":"ask"')) return;
+  if (!/^\{"type":"(next_)?ask"/.test(body)) return;
   const { requestId } = JSON.parse(body) as { requestId: string };
   if (!acceptedAtMs.has(requestId)) acceptedAtMs.set(requestId, worldMs());
 }

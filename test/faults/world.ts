@@ -52,6 +52,12 @@ export type Turn = { linedUpMs: number; begunMs: number };
 export type World = {
   engine: Engine;
   story: Story;
+  /** Which version does what (`versions/mix.ts`); absent where there is one. */
+  mix: string | undefined;
+  /** How often one of two versions was chosen, by the part of the product. */
+  turnsTaken: Map<string, number>;
+  /** Parts of records that lost a member of the next version when the old one wrote them. */
+  losses: string[];
   /** Draws a fate for the operation with that number. `about` is empty where the run is not told. */
   fateOf: (request: { at: number; point: Point; about: string; possible: readonly Kind[] }) => Strike | undefined;
   /** The subject of each operation is looked up, which takes time. */

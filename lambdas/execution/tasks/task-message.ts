@@ -53,3 +53,15 @@ export function deriveCallerGroup({ principal }: { principal: string }): string 
 export function parseExecutionMessage(body: string): ExecutionMessage {
   return taskMessageSchema.parse(JSON.parse(body));
 }
+
+/** True if the body is a JSON object that is no message of this version. A newer version may have sent it. */
+export function isNewerMessage(body: string): boolean {
+  try {
+    const json: unknown = JSON.parse(body);
+    return (
+      typeof json === "object" && json !== null && !Array.isArray(json) && !taskMessageSchema.safeParse(json).success
+    );
+  } catch {
+    return false;
+  }
+}
