@@ -35,11 +35,17 @@ export function createExecution({
 }): Execution {
   const { execution } = configOf(world.story, world.engine);
   const onWritten = ({ id, correlationId }: ExecutionTask) => world.names.add(id, world.names.of(correlationId));
-  const tasks = createSimStore<ExecutionTask>({ world, party: "tasks", onWritten });
+  const tasks = createSimStore<ExecutionTask>({ world, party: "tasks", name: `tasks of ${zoneName}`, onWritten });
   const codec = (product: Product) => codecOf({ product, parse: product.parseExecutionTask });
   // A read finds out that a task was never started: of ids that were received too often nobody hears.
-  const deadIds = createSimQueue({ world, point: "work.send" });
-  const work = createSimQueue({ world, point: "work.send", deadLetters: deadIds, maxReceiveCount });
+  const deadIds = createSimQueue({ world, name: `dead work of ${zoneName}`, point: "work.send" });
+  const work = createSimQueue({
+    world,
+    name: `work of ${zoneName}`,
+    point: "work.send",
+    deadLetters: deadIds,
+    maxReceiveCount,
+  });
   const { log } = world.leaks;
   const { newId, engine } = world;
   const { leaseMs, lostAfterMs, syncBudgetMs } = execution;

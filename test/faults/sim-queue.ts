@@ -49,12 +49,15 @@ const failures = { refused: outOfReach, unknown: outOfReach };
 
 export function createSimQueue({
   world,
+  name,
   point,
   label = "",
   deadLetters,
   maxReceiveCount = Number.POSITIVE_INFINITY,
 }: {
   world: World;
+  /** Its name in a recorded moment. */
+  name: string;
   /** At which messages are sent. */
   point: Point;
   /** Stands before what its messages are about, where another queue has the same points. */
@@ -62,12 +65,14 @@ export function createSimQueue({
   deadLetters?: SimQueue;
   maxReceiveCount?: number;
 }): SimQueue {
-  const messages: Message[] = [];
+  const messages: Message[] = (world.from?.queues[name] ?? []).map((message) => ({ ...message }));
   const listeners: (() => void)[] = [];
   const { isOrdered } = world.engine;
   const party: Party = point === "work.send" ? "tasks" : "queue";
   const outages = world.outages.filter(({ parties }) => parties.includes(party));
-  let count = 0;
+  let count = messages.length === 0 ? 0 : Math.max(...messages.map(({ number }) => number)) + 1;
+  world.queues.set(name, messages);
+  for (const { visibleAtMs } of messages) ringAt(visibleAtMs);
   for (const { fromSeconds, seconds } of outages) ringAt(world.startMs + 1000 * (fromSeconds + seconds));
 
   function ringAt(atMs: number): void {
@@ -90,6 +95,7 @@ export function createSimQueue({
     });
     world.leaks.see(body);
     noteLostMembers({ world, body });
+    world.onQueued(name, body);
     noteAccepted(world, body);
     ringAt(visibleAtMs);
   }

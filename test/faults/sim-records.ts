@@ -16,12 +16,19 @@ export type Codec<T> = { write(item: T): string; read(text: string): T };
 /** Items pass through text, as with every durable engine. */
 export function createSimRecords<T extends TaskItem>({
   onWritten,
+  stored = [],
 }: {
   /** Sees every item that was stored, as the text that was stored, and the text before. */
   onWritten: (item: T, json: string, before: string | undefined) => void;
-}): { recordsFor: (codec: Codec<T>) => TaskStore<T>; peek: (id: string) => T | undefined } {
+  /** The texts of the records to begin with, in the order of their creation. */
+  stored?: readonly string[] | undefined;
+}): { recordsFor: (codec: Codec<T>) => TaskStore<T>; peek: (id: string) => T | undefined; texts: () => string[] } {
   const rows = new Map<string, Row<T>>();
   let positions = 0;
+  for (const json of stored) {
+    const item = JSON.parse(json) as T;
+    rows.set(item.id, { item, json, parsed: new Map(), position: ++positions });
+  }
 
   function live(id: string): Row<T> | undefined {
     const row = rows.get(id);
@@ -68,7 +75,8 @@ export function createSimRecords<T extends TaskItem>({
     };
   }
 
-  return { recordsFor, peek: (id) => live(id)?.item };
+  const texts = () => [...rows.values()].sort((a, b) => a.position - b.position).map(({ json }) => json);
+  return { recordsFor, peek: (id) => live(id)?.item, texts };
 }
 
 function frozen<V>(value: V): V {

@@ -16,21 +16,27 @@ const failures = { refused: outOfReach, unknown: outOfReach };
 export function createSimStore<T extends TaskItem>({
   world,
   party,
+  name,
   onWritten = () => {},
 }: {
   world: World;
   party: "store" | "tasks";
+  /** Its name in a recorded moment. */
+  name: string;
   /** Sees every item that was stored. */
   onWritten?: (item: T) => void;
 }): { storeFor: (codec: Codec<T>) => TaskStore<T>; recordsFor: (codec: Codec<T>) => TaskStore<T> } {
   const { names } = world;
-  const { peek, recordsFor } = createSimRecords<T>({
+  const { peek, recordsFor, texts } = createSimRecords<T>({
     onWritten(item, json, before) {
       world.leaks.see(json);
       noteLosses({ world, json, before });
       onWritten(item);
+      world.onWritten(name, json);
     },
+    stored: world.from?.stores[name],
   });
+  world.stores.set(name, texts);
   const at = <R>(name: "get" | "create" | "replace" | "list", about: () => string, effect: () => Promise<R>) => {
     // The Execution zone lists nothing.
     const point: Point = name === "list" ? "store.list" : `${party}.${name}`;

@@ -61,23 +61,25 @@ export function createVerification({
   const config = configOf(world.story, world.engine);
   const { maxReceiveCount } = config.limits;
   const { newId } = world;
-  const tasks = createSimStore<Task>({ world, party: "store" });
+  const tasks = createSimStore<Task>({ world, party: "store", name: "tasks" });
   const threads = createSimStore<Thread>({
     world,
     party: "store",
+    name: "threads",
     onWritten: ({ tasks }) => noteTurns({ world, tasks }),
   });
   const history = createSimStore<HistoryEntry>({
     world,
     party: "store",
+    name: "history",
     // A vote changes an entry, which is none of its own.
     onWritten: ({ id, revision }) => void (revision === 1 && world.historyIds.push(id)),
   });
-  const refusals = createSimStore<RefusalRecord>({ world, party: "store" });
-  const usages = createSimStore<Usage>({ world, party: "store" });
-  const secretStores = createSimStore<ZoneSecret>({ world, party: "store" });
-  const deadLetters = createSimQueue({ world, point: "queue.send", label: "dead " });
-  const queue = createSimQueue({ world, point: "queue.send", deadLetters, maxReceiveCount });
+  const refusals = createSimStore<RefusalRecord>({ world, party: "store", name: "refusals" });
+  const usages = createSimStore<Usage>({ world, party: "store", name: "usages" });
+  const secretStores = createSimStore<ZoneSecret>({ world, party: "store", name: "secrets" });
+  const deadLetters = createSimQueue({ world, name: "dead letters", point: "queue.send", label: "dead " });
+  const queue = createSimQueue({ world, name: "queue", point: "queue.send", deadLetters, maxReceiveCount });
   const { log } = world.leaks;
 
   function createWorker(product: Product): Worker {
@@ -269,7 +271,7 @@ type Handle = (request: { worker: Worker; record: SqsRecord; signal: AbortSignal
 
 function startFunctions(parts: ZoneParts): Pool<Ingress> {
   const { world, config, skewMs, log, queue, deadLetters, completions, bootWorker, bootIngress } = parts;
-  const archive = createSimQueue({ world, point: "queue.send", label: "archived " });
+  const archive = createSimQueue({ world, name: "archive", point: "queue.send", label: "archived " });
   const zone = { world, zone: "verification", skewMs, size: 2 } as const;
   const timeLimitMs = config.limits.leaseMs + beyondLeaseMs;
   const isOwn = ({ eventSourceARN }: SqsRecord) => eventSourceARN === "queue";

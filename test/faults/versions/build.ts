@@ -50,7 +50,7 @@ const changes: Readonly<Record<KindOfNext, readonly Change[]>> = {
     {
       file: records,
       find: "json = JSON.parse(text);",
-      replace: "json = JSON.parse(text); json = { ...json.item, ...json };",
+      replace: "json = JSON.parse(text); json = { ...(json.item ?? json), recordVersion: json.recordVersion };",
     },
   ],
   messages: [
