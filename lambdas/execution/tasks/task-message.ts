@@ -1,6 +1,7 @@
 /** The messages of the Execution zone's task queue. They hold only ids; a task's content stays in its record. */
 import * as z from "zod";
 import { taskStateSchema } from "../../../contracts/methods.ts";
+import { parseJson } from "../../shared/untrusted-input.ts";
 import { digest } from "./execution-task.ts";
 
 const runSchema = z.object({ taskId: z.string().min(1) });
@@ -54,14 +55,11 @@ export function parseExecutionMessage(body: string): ExecutionMessage {
   return taskMessageSchema.parse(JSON.parse(body));
 }
 
-/** True if the body is a JSON object that is no message of this version. A newer version may have sent it. */
+const knownMembers = ["taskId", "push", "look", "vote"];
+
+/** True if the body is a JSON object without any member by which this version knows a message. A newer version may have sent it. */
 export function isNewerMessage(body: string): boolean {
-  try {
-    const json: unknown = JSON.parse(body);
-    return (
-      typeof json === "object" && json !== null && !Array.isArray(json) && !taskMessageSchema.safeParse(json).success
-    );
-  } catch {
-    return false;
-  }
+  const json = parseJson(body);
+  if (typeof json !== "object" || json === null || Array.isArray(json)) return false;
+  return !knownMembers.some((name) => name in json);
 }
