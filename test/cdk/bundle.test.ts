@@ -65,11 +65,11 @@ describe("a bundle", () => {
 
   it.each([
     ["ingress", 60],
-    ["worker", 796],
-    ["deadLetters", 352],
+    ["worker", 798],
+    ["deadLetters", 354],
     ["installFlow", 164],
-    ["executionUrl", 368],
-    ["executionWorker", 272],
+    ["executionUrl", 370],
+    ["executionWorker", 274],
     ["agentcore", 728],
     ["container", 488],
   ] as const)("of %s loads at most %s KB at a cold start", (name, most) => {
