@@ -92,7 +92,7 @@ const values: readonly (readonly [name: string, value: unknown, expected: unknow
     }),
     {
       data: {
-        S: '{"id":"0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d","revision":2,"state":"done","thread":"t","principal":"p","expiresAtMs":86400000,"listedAtMs":5}',
+        S: '{"id":"0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d","revision":2,"state":"done","thread":"t","principal":"p","expiresAtMs":86400000,"listedAtMs":5,"recordVersion":"1.0.0"}',
       },
       expiresAtMs: { N: "86400000" },
       listed: { S: "000000000000005.0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d" },

@@ -79,7 +79,7 @@ function ignoreFiles(folder: string, lines: string): boolean {
   return missing.length > 0;
 }
 
-function readManifest(folder: string): { type?: unknown } {
+function readManifest(folder: string): Record<string, unknown> {
   const file = join(folder, "package.json");
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : { private: true };
 }

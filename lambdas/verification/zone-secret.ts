@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
 import type { TaskStore } from "../shared/engine/ports.ts";
+import { checkRecord } from "../shared/engine/record-version.ts";
 
 const zoneSecretId = "zone-secret";
 /** The record never expires. */
@@ -18,7 +19,7 @@ const zoneSecretSchema = z.object({
 export type ZoneSecret = z.infer<typeof zoneSecretSchema>;
 
 export function parseZoneSecret(json: unknown): ZoneSecret {
-  return zoneSecretSchema.parse(json);
+  return checkRecord({ schema: zoneSecretSchema, json });
 }
 
 /**

@@ -57,13 +57,13 @@ function textOf(files: ReadonlyMap<string, Uint8Array>): string {
 
 const ceilings = [
   ["ingress", 60],
-  ["worker", 788],
-  ["deadLetters", 352],
+  ["worker", 791],
+  ["deadLetters", 354],
   ["installFlow", 153],
   ["executionUrl", 370],
-  ["executionWorker", 273],
-  ["agentcore", 728],
-  ["container", 488],
+  ["executionWorker", 275],
+  ["agentcore", 722],
+  ["container", 490],
 ] as const;
 
 describe("a bundle", () => {

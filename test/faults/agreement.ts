@@ -45,7 +45,8 @@ function oddText(fate: Fate): string | undefined {
   const parts = fate.posts.flatMap(({ key }) =>
     key !== undefined && key.part > placeholderPart && key.part < questionPart ? key.part : [],
   );
-  if (fate.expected.answer !== "owed") return parts.length === 0 ? undefined : "an answer to what needs none";
+  if (fate.expected.answer === "none") return parts.length === 0 ? undefined : "an answer to what needs none";
+  if (fate.expected.answer === "either" && parts.length === 0) return undefined;
   const [first = 0] = parts;
   const isWhole = parts.length > 0 && parts.every((part, index) => part === first + index);
   const isVisible = shownOf(fate).some((post) => /[\p{L}\p{N}]/u.test(seenIn(post)));

@@ -8,7 +8,7 @@ import { workspace } from "./settings.ts";
 import { signed } from "./signed.ts";
 import type { Post, SimSlack } from "./sim-slack.ts";
 import { later } from "./virtual-time.ts";
-import { meet, type World } from "./world.ts";
+import { laterInStory, meet, type World } from "./world.ts";
 
 type Button = { action_id: string; value: string };
 
@@ -30,7 +30,8 @@ type Clicks = {
 export function clickButtons({ world, slack, process, ingresses, onClick }: Clicks): void {
   for (const clicked of world.story.buttonClicks) {
     const user = clicked.by === "stranger" ? workspace.stranger : workspace.user;
-    within({ process, run: () => later({ delayMs: clicked.afterMs, run: () => look({ clicked, user, looks: 0 }) }) });
+    const run = () => look({ clicked, user, looks: 0 });
+    within({ process, run: () => laterInStory({ world, afterMs: clicked.afterMs, run }) });
   }
 
   function look({ clicked, user, looks }: { clicked: Click; user: string; looks: number }): void {

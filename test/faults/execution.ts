@@ -1,11 +1,8 @@
 /** The Execution zone: hosts, and where tasks are queued, the workers that run their agents. */
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
-import { createBearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
-import { handleExecutionBatches } from "../../lambdas/execution/handlers/worker-handler.ts";
-import { createHost, type Host } from "../../lambdas/execution/host.ts";
+import type { Host } from "../../lambdas/execution/host.ts";
 import { createHostSettings, withDefaults } from "../../lambdas/execution/host-settings.ts";
-import { createExecutionWorker } from "../../lambdas/execution/runs/execution-worker.ts";
-import { type ExecutionTask, parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
+import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { resolveMaxTaskMs } from "../../lambdas/shared/config/stage-config.ts";
 import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import { consume, type Handler } from "./event-source.ts";
@@ -13,7 +10,8 @@ import { createPool, type Pool } from "./pool.ts";
 import { configOf, secrets } from "./settings.ts";
 import { createAgent } from "./sim-agent.ts";
 import { createSimQueue, type SimQueue } from "./sim-queue.ts";
-import { createSimStore } from "./sim-store.ts";
+import { codecOf, createSimStore } from "./sim-store.ts";
+import { createTurns, newestProduct, type Product } from "./versions/mix.ts";
 import type { World } from "./world.ts";
 
 export type Execution = { hosts: Pool<Host>; records: TaskStore<ExecutionTask>; work: SimQueue };
@@ -37,20 +35,26 @@ export function createExecution({
 }): Execution {
   const { execution } = configOf(world.story, world.engine);
   const onWritten = ({ id, correlationId }: ExecutionTask) => world.names.add(id, world.names.of(correlationId));
-  const { store, records } = createSimStore({ world, party: "tasks", parse: parseExecutionTask, onWritten });
+  const tasks = createSimStore<ExecutionTask>({ world, party: "tasks", name: `tasks of ${zoneName}`, onWritten });
+  const codec = (product: Product) => codecOf({ product, parse: product.parseExecutionTask });
   // A read finds out that a task was never started: of ids that were received too often nobody hears.
-  const deadIds = createSimQueue({ world, point: "work.send" });
-  const work = createSimQueue({ world, point: "work.send", deadLetters: deadIds, maxReceiveCount });
+  const deadIds = createSimQueue({ world, name: `dead work of ${zoneName}`, point: "work.send" });
+  const work = createSimQueue({
+    world,
+    name: `work of ${zoneName}`,
+    point: "work.send",
+    deadLetters: deadIds,
+    maxReceiveCount,
+  });
   const { log } = world.leaks;
   const { newId, engine } = world;
   const { leaseMs, lostAfterMs, syncBudgetMs } = execution;
   const agent: Agent = createAgent({ world });
   const pushed = world.story.isPushed ? { completions: completions.sender } : {};
   const { progressMs, writingBudgetMs } = withDefaults(engine.isOneProcess ? createHostSettings({ execution }) : {});
-  const common = { store, leaseMs, lostAfterMs, syncBudgetMs, progressMs, writingBudgetMs, log, newId };
+  const common = { leaseMs, lostAfterMs, syncBudgetMs, progressMs, writingBudgetMs, log, newId };
   const ofHost = {
     ...common,
-    authenticator: createBearerAuthenticator({ readTokens: async () => [secrets.bearer] }),
     pollAfterMs: world.story.pollAfterMs,
     maxTaskMs: resolveMaxTaskMs({ config: { execution }, ...(engine.isWorkQueued ? { kind: "lambda" as const } : {}) }),
   };
@@ -65,17 +69,24 @@ export function createExecution({
     ...zone,
     name: zoneName === "agents" ? "host " : `${zoneName} `,
     size: engine.isOneProcess ? 1 : 2,
-    boot: () =>
-      engine.isWorkQueued
-        ? createHost({ ...ofHost, taskQueue: work.sender })
-        : inSessions({
-            isOld: (id) => world.story.isSessionOld === true && id === oldSession(id),
-            old: createHost({ ...ofHost, ...pushed, agent, processLeftMs: () => 60_000 }),
-            young: createHost({ ...ofHost, ...pushed, agent }),
-          }),
+    boot() {
+      const host = createTurns({ world, part: "execution", create: createHost });
+      return { ...host(), exchange: (call) => host().exchange(call) };
+    },
   });
   if (engine.isWorkQueued) startWorkers();
-  return { hosts, records, work };
+  return { hosts, records: tasks.recordsFor(codec(newestProduct(world))), work };
+
+  function createHost(product: Product): Host {
+    const authenticator = product.createBearerAuthenticator({ readTokens: async () => [secrets.bearer] });
+    const own = { ...ofHost, authenticator, store: tasks.storeFor(codec(product)) };
+    if (engine.isWorkQueued) return product.createHost({ ...own, taskQueue: work.sender });
+    return inSessions({
+      isOld: (id) => world.story.isSessionOld === true && id === oldSession(id),
+      old: product.createHost({ ...own, ...pushed, agent, processLeftMs: () => 60_000 }),
+      young: product.createHost({ ...own, ...pushed, agent }),
+    });
+  }
 
   function startWorkers(): void {
     const pool = createPool<Handler>({
@@ -83,8 +94,13 @@ export function createExecution({
       name: zoneName === "agents" ? "runner " : `${zoneName} runner `,
       size: 2,
       boot() {
-        const handle = handleExecutionBatches({ worker: createExecutionWorker({ ...common, ...pushed, agent }), log });
-        return ({ event, context }) => handle(event, context);
+        const createRunner = (product: Product) => {
+          const own = { ...common, ...pushed, store: tasks.storeFor(codec(product)), agent };
+          const worker = product.createExecutionWorker(own);
+          return product.handleExecutionBatches({ worker, queue: work.sender, log });
+        };
+        const handle = createTurns({ world, part: "execution", create: createRunner });
+        return ({ event, context }) => handle()(event, context);
       },
     });
     consume({

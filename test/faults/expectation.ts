@@ -1,6 +1,8 @@
 /** Derives what a person may expect of a message, from what people did and saw in Slack and never from the records of the zones. */
+import { placeholderPart, questionPart } from "../../lambdas/verification/slack/messages/blocks.ts";
 import type { Asked } from "./people.ts";
 import { agentsAnswer, options } from "./sim-agent.ts";
+import type { Post } from "./sim-slack.ts";
 import type { World } from "./world.ts";
 
 export type Expectation = {
@@ -68,6 +70,8 @@ function isThreadKnown({ message, asked, world }: About): boolean {
 function textsOf(about: About): string[] | undefined {
   const { message, world } = about;
   const { story } = world;
+  // An earlier version said it, in words of its own.
+  if (world.from?.slack.posts.some(({ key }) => isAnswerOf(key, message))) return undefined;
   // Of what was written before it was stopped the record says nothing any more.
   if (story.agent.says !== undefined || story.stopsStreamAfterMs !== undefined) return undefined;
   if (!asks(about)) {
@@ -84,6 +88,10 @@ function textsOf(about: About): string[] | undefined {
     ...repliesTo(about).map(({ text }) => ({ text })),
   ];
   return answers.map((answer) => agentsAnswer({ text: message.text, answers: [answer] }));
+}
+
+function isAnswerOf(key: Post["key"], { requestId }: Asked): boolean {
+  return key?.requestId === requestId && key.part > placeholderPart && key.part < questionPart;
 }
 
 function asks({ message, asked, world }: About): boolean {

@@ -15,7 +15,7 @@ import { workspace } from "./settings.ts";
 import { signed } from "./signed.ts";
 import { type Post, type SimSlack, tsOf } from "./sim-slack.ts";
 import { later, worldMs } from "./virtual-time.ts";
-import { meet, type World } from "./world.ts";
+import { laterInStory, meet, type World } from "./world.ts";
 
 type Around = { world: World; slack: SimSlack; process: Process; ingresses: Pool<Ingress> };
 
@@ -33,7 +33,7 @@ const viewIdOf = (use: string) => `V${use}`;
 export function fillForms(around: Around): void {
   const { world, slack, process } = around;
   for (const [number, { afterMs, choice }] of (world.story.forms ?? []).entries()) {
-    within({ process, run: () => later({ delayMs: afterMs, run: () => look(0) }) });
+    within({ process, run: () => laterInStory({ world, afterMs, run: () => look(0) }) });
 
     function look(looks: number): void {
       const question = slack.posts.find(({ key }) => key?.part === questionPart);
@@ -51,7 +51,7 @@ export function fillForms(around: Around): void {
 /** The tasks that come of shortcuts, as messages that were asked. */
 export function chooseShortcuts(around: Around, asked: Asked[]): void {
   const { world, process } = around;
-  const startMs = worldMs();
+  const { startMs } = world;
   for (const [number, { afterMs, about, instruction }] of (world.story.shortcuts ?? []).entries()) {
     const subject = asked[about];
     if (subject === undefined) throw new Error(`The story has no message ${about}.`);
@@ -67,7 +67,7 @@ export function chooseShortcuts(around: Around, asked: Asked[]): void {
       isUnaddressed: false,
       isCommand: false,
       hasFile: false,
-      isTaken: false,
+      isTaken: world.from?.taken.includes(requestId) ?? false,
       change: undefined,
     };
     asked.push(message);
@@ -78,7 +78,7 @@ export function chooseShortcuts(around: Around, asked: Asked[]): void {
       message.isTaken = true;
     };
     const run = () => useModal(around, { use, payload, values, isThere: () => true, onTaken });
-    within({ process, run: () => later({ delayMs: afterMs, run }) });
+    within({ process, run: () => laterInStory({ world, afterMs, run }) });
   }
 }
 

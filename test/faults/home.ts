@@ -7,7 +7,7 @@ import { type Process, within } from "./processes.ts";
 import { workspace } from "./settings.ts";
 import { signed } from "./signed.ts";
 import { later } from "./virtual-time.ts";
-import { meet, type World } from "./world.ts";
+import { laterInStory, meet, type World } from "./world.ts";
 
 type Button = { action_id: string; value: string };
 
@@ -27,7 +27,7 @@ export function cancelAtHome({
   const { cancelsAtHomeAfterMs: afterMs } = world.story;
   const { team, app, user } = workspace;
   if (afterMs === undefined) return;
-  within({ process, run: () => later({ delayMs: afterMs, run: () => open(0) }) });
+  within({ process, run: () => laterInStory({ world, afterMs, run: () => open(0) }) });
 
   function open(looks: number): void {
     const event = {

@@ -100,11 +100,12 @@ async function search({ seed, runs, seconds, depth, part, mutant, ...where }: Op
   return figures.failed() > 0 ? 1 : 0;
 }
 
-function placesOf({ stories: wanted, engines }: Pick<Options, "stories" | "engines">): Place[] {
+function placesOf({ stories: wanted, engines, mixes }: Pick<Options, "stories" | "engines" | "mixes">): Place[] {
   const names = stories.map(({ name }) => name);
   const unknown = wanted?.find((name) => !names.includes(name));
   if (unknown !== undefined) throw new Error(`There is no story "${unknown}": there are ${names.join(", ")}.`);
-  return (wanted ?? names).flatMap((story) => engines.map((engine) => ({ story, engine })));
+  const places = (wanted ?? names).flatMap((story) => engines.map((engine) => ({ story, engine })));
+  return mixes.length === 0 ? places : places.flatMap((place) => mixes.map((mix) => ({ ...place, mix })));
 }
 
 type Figures = {

@@ -11,6 +11,8 @@ export type Mutant = {
   /** The story and engine that show it. */
   story: string;
   engine: "sqlite" | "aws";
+  /** It is the old one of two versions side by side (`versions/names.ts`). */
+  mix?: string;
 };
 
 export const mutants: readonly Mutant[] = [
@@ -298,6 +300,69 @@ export const mutants: readonly Mutant[] = [
     replace: "const { bot_token: botToken, ...input } = { ...params, correlation_id: params.bot_token };",
     story: "sync",
     engine: "sqlite",
+  },
+  {
+    name: "newer-member-of-task",
+    file: "lambdas/verification/task/task.ts",
+    find: "return json as Task;",
+    replace: "return taskSchema.parse(json);",
+    story: "sync",
+    engine: "aws",
+    mix: "turns:minor",
+  },
+  {
+    name: "newer-member-of-thread",
+    file: "lambdas/verification/task/thread.ts",
+    find: "return json as Thread;",
+    replace: "return threadSchema.parse(json);",
+    story: "thread",
+    engine: "sqlite",
+    mix: "turns:minor",
+  },
+  {
+    name: "newer-member-at-host",
+    file: "lambdas/shared/engine/record-version.ts",
+    find: "return json as T;",
+    replace: "return schema.parse(json);",
+    story: "accepted",
+    engine: "aws",
+    mix: "hosts:minor",
+  },
+  {
+    name: "newer-member-of-message",
+    file: "lambdas/verification/task/messages.ts",
+    find: "return json as QueueMessage;",
+    replace: "return queueMessageSchema.parse(json);",
+    story: "followed",
+    engine: "aws",
+    mix: "ingress_next:minor",
+  },
+  {
+    name: "newer-record-is-broken",
+    file: "lambdas/shared/engine/records.ts",
+    find: 'isNewer = comparison !== "known";\n    if (comparison === "newer_major")',
+    replace: "if (false)",
+    story: "accepted",
+    engine: "sqlite",
+    mix: "seldom:records",
+  },
+  {
+    name: "newer-message-is-refused",
+    file: "lambdas/verification/task/messages.ts",
+    find: "return !knownTypes.includes(",
+    replace: "return false && knownTypes.includes(",
+    story: "accepted",
+    engine: "aws",
+    mix: "seldom:messages",
+  },
+  {
+    name: "newer-message-is-dropped",
+    file: "lambdas/shared/engine/leave-to-newer.ts",
+    find: "await queue.send({",
+    replace: "void ({",
+    story: "sync",
+    engine: "aws",
+    mix: "ingresses:messages",
   },
 ];
 

@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { type EngineName, engineNames } from "./engines.ts";
 import { mutants } from "./mutants.ts";
 import type { Part } from "./search.ts";
+import { mixNames } from "./versions/names.ts";
 
 export const help = `Usage: npm run faults -- [options]
 
@@ -14,6 +15,9 @@ Runs the stories of Sekisho in a simulated world in which everything can go wron
   --exhaustive one|two  instead: every fault, or every two faults, at every operation
   --story NAME          this story alone (can be given several times)
   --engine NAME         sqlite or aws alone
+  --mix NAME            two versions of the product side by side, such as turns:minor (can be given several times);
+                        all: every mix
+  --old FOLDER          the sources of the old version: a checkout of a release (this folder)
   --part I/N            the I-th of N parts of an exhaustive search
   --replay PLAN         one run, told step by step
   --scenario NAME       a run of scenarios.ts, told step by step; all: every one of them
@@ -21,9 +25,16 @@ Runs the stories of Sekisho in a simulated world in which everything can go wron
   --help                this text`;
 
 /** Without a place of its own, a mutant is looked for where it shows. */
-function placeOf(name: string | undefined): { story?: string[]; engine?: string; exhaustive?: string } {
+function placeOf(name: string | undefined): { story?: string[]; engine?: string; exhaustive?: string; mix?: string[] } {
   const mutant = mutants.find((known) => known.name === name);
-  return mutant === undefined ? {} : { story: [mutant.story], engine: mutant.engine, exhaustive: "one" };
+  return mutant === undefined
+    ? {}
+    : {
+        story: [mutant.story],
+        engine: mutant.engine,
+        exhaustive: "one",
+        ...(mutant.mix && { mix: [mutant.mix] }),
+      };
 }
 
 export type Options = {
@@ -33,6 +44,8 @@ export type Options = {
   depth: 1 | 2 | undefined;
   stories: readonly string[] | undefined;
   engines: readonly EngineName[];
+  mixes: readonly string[];
+  old: string | undefined;
   part: Part;
   replay: string | undefined;
   scenarios: string | undefined;
@@ -51,6 +64,8 @@ export function readOptions(args: readonly string[]): Options {
       exhaustive: { type: "string" },
       story: { type: "string", multiple: true },
       engine: { type: "string" },
+      mix: { type: "string", multiple: true },
+      old: { type: "string" },
       part: { type: "string", default: "1/1" },
       replay: { type: "string" },
       scenario: { type: "string" },
@@ -63,7 +78,12 @@ export function readOptions(args: readonly string[]): Options {
   if (values.exhaustive !== undefined && depth === undefined) throw new Error("--exhaustive is one or two.");
   const engines = engineNames.filter((name) => values.engine === undefined || values.engine === name);
   if (engines.length === 0) throw new Error(`--engine is ${engineNames.join(" or ")}.`);
+  const mixes = (values.mix ?? []).flatMap((name) => (name === "all" ? mixNames : [name]));
+  const unknown = mixes.find((name) => !mixNames.includes(name));
+  if (unknown !== undefined) throw new Error(`There is no mix "${unknown}": there are ${mixNames.join(", ")}.`);
   return {
+    mixes,
+    old: values.old,
     seed: wholeNumber("seed", values.seed),
     runs: wholeNumber("runs", values.runs),
     seconds: wholeNumber("seconds", values.seconds),

@@ -11,8 +11,8 @@ import { createProcess, within } from "./processes.ts";
 import { workspace } from "./settings.ts";
 import { signed } from "./signed.ts";
 import { type SimSlack, tsOf } from "./sim-slack.ts";
-import { later, worldMs } from "./virtual-time.ts";
-import { meet, type World } from "./world.ts";
+import { later } from "./virtual-time.ts";
+import { laterInStory, meet, type World } from "./world.ts";
 
 /** A message for the bot, and whether Slack has heard that it was taken. */
 export type Asked = {
@@ -46,7 +46,7 @@ export function writeMessages({
 }): Asked[] {
   const slack = createProcess({ name: "Slack", zone: "slack", skewMs: 0 });
   const asked: Asked[] = [];
-  const startMs = worldMs();
+  const { startMs } = world;
   for (const [number, written] of world.story.messages.entries()) {
     const { afterMs, text, inThreadOf, isUnaddressed = false, isCommand = false, hasFile = false, change } = written;
     const { app: appId, channel, user } = workspace;
@@ -55,7 +55,8 @@ export function writeMessages({
     const requestId = requestIdOf({ appId, channel, ts: isCommand ? triggerOf(ts) : ts });
     const kind = { isUnaddressed, isCommand, hasFile };
     const writtenAtMs = startMs + afterMs;
-    const message = { requestId, text, ts, writtenAtMs, threadTs: parent ?? ts, ...kind, isTaken: false, change };
+    const isTaken = world.from?.taken.includes(requestId) ?? false;
+    const message = { requestId, text, ts, writtenAtMs, threadTs: parent ?? ts, ...kind, isTaken, change };
     asked.push(message);
     for (const id of [requestId, ts]) world.names.add(id, `#${number + 1}`);
     const write = () => {
@@ -63,7 +64,7 @@ export function writeMessages({
       if (!isCommand) world.said.push({ ...said, channel, threadTs: parent });
       later({ delayMs: 200, run: () => deliver({ message }, 0) });
     };
-    within({ process: slack, run: () => later({ delayMs: afterMs, run: write }) });
+    within({ process: slack, run: () => laterInStory({ world, afterMs, run: write }) });
     if (change === undefined) continue;
     const changedTs = tsOf({ atMs: startMs + change.afterMs, count: 100 + number });
     const makeChange = () => {
@@ -74,7 +75,7 @@ export function writeMessages({
       }
       later({ delayMs: 200, run: () => deliver({ message, changedTs }, 0) });
     };
-    within({ process: slack, run: () => later({ delayMs: change.afterMs, run: makeChange }) });
+    within({ process: slack, run: () => laterInStory({ world, afterMs: change.afterMs, run: makeChange }) });
   }
   const [first] = asked;
   const retryId = first && buttonRetryIdOf({ id: first.requestId });

@@ -3,6 +3,7 @@ import { type EngineName, engineNames } from "./engines.ts";
 import { type Fault, type Kind, kinds } from "./faults.ts";
 import { compactOutage, type Outage, parseOutage } from "./outages.ts";
 import { stories } from "./stories.ts";
+import { mixNames } from "./versions/names.ts";
 
 /** With the seed 0 the world is quiet: latencies and orders are always the same. */
 export type Plan = {
@@ -11,23 +12,32 @@ export type Plan = {
   seed: number;
   faults: readonly Fault[];
   outages?: readonly Outage[];
+  /** Which of two versions does what (`versions/mix.ts`). */
+  mix?: string | undefined;
 };
 
-/** Such as `sync/aws/0/12:lost,30:dies_after`, and with outages `sync/aws/0/12:lost/store@5+600:lost`. */
-export function compact({ story, engine, seed, faults, outages = [] }: Plan): string {
+/**
+ * Such as `sync/aws/0/12:lost,30:dies_after`, with outages `sync/aws/0/12:lost/store@5+600:lost`, and with two versions
+ * `sync/aws/0/12:lost//turns:minor`.
+ */
+export function compact({ story, engine, seed, faults, outages = [], mix }: Plan): string {
   const always = [story, engine, seed, faults.map(({ at, kind }) => `${at}:${kind}`).join(",")];
-  return [...always, ...(outages.length === 0 ? [] : [outages.map(compactOutage).join(",")])].join("/");
+  const away = outages.map(compactOutage).join(",");
+  return [...always, ...(away === "" && mix === undefined ? [] : [away]), ...(mix === undefined ? [] : [mix])].join(
+    "/",
+  );
 }
 
 /** Throws an Error for a person where the text is no plan. */
 export function parsePlan(text: string): Plan {
-  const [story = "", engine = "", seed = "", faults = "", outages = ""] = text.split("/");
+  const [story = "", engine = "", seed = "", faults = "", outages = "", mix] = text.split("/");
   const engineName = engineNames.find((name) => name === engine);
   if (!stories.some(({ name }) => name === story)) throw new Error(`There is no story "${story}".`);
   if (engineName === undefined) throw new Error(`There is no engine "${engine}".`);
   if (!/^\d{1,10}$/.test(seed)) throw new Error(`"${seed}" is no seed.`);
   const list = faults === "" ? [] : faults.split(",");
-  const plan = { story, engine: engineName, seed: Number(seed), faults: list.map(parseFault) };
+  if (mix !== undefined && !mixNames.includes(mix)) throw new Error(`There is no mix "${mix}".`);
+  const plan = { story, engine: engineName, seed: Number(seed), faults: list.map(parseFault), mix };
   return outages === "" ? plan : { ...plan, outages: outages.split(",").map(parseOutage) };
 }
 

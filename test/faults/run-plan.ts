@@ -8,6 +8,7 @@ import { expectationOf } from "./expectation.ts";
 import type { Fault, Kind } from "./faults.ts";
 import { type Violation, violationsOf } from "./invariants.ts";
 import { createLeaks } from "./leaks.ts";
+import { type Moment, momentOf, seenUntil } from "./moments.ts";
 import { createNames } from "./names.ts";
 import { awayMs } from "./outages.ts";
 import { writeMessages } from "./people.ts";
@@ -44,20 +45,33 @@ export async function runPlan({
   fateOf = fromList(plan.faults),
   usualOperations,
   isTold = false,
+  from,
+  onWritten = () => {},
+  onExchange = () => {},
+  onQueued = () => {},
 }: {
   plan: Plan;
   fateOf?: FateOf;
   usualOperations?: number | undefined;
   /** The subject of each operation is looked up. */
   isTold?: boolean;
+  /** The world begins in this recorded moment, in which every process has just ended. */
+  from?: Moment | undefined;
+  /** A record was written to the store of that name. `moment` takes down how the world is now. */
+  onExchange?: World["onExchange"];
+  onQueued?: World["onQueued"];
+  onWritten?: (written: { store: string; json: string; moment: () => Moment }) => void;
 }): Promise<Run> {
   const story = stories.find(({ name }) => name === plan.story);
   if (story === undefined) throw new Error(`There is no story "${plan.story}".`);
   const chance = createRandom(plan.seed);
-  let ids = 0;
+  let ids = from?.ids ?? 0;
   const world: World = {
     engine: engineFor({ name: plan.engine, isForeign: story.isForeign, isSessionOld: story.isSessionOld }),
     story,
+    mix: plan.mix,
+    turnsTaken: new Map(),
+    losses: [],
     fateOf,
     isRestless: plan.seed !== 0,
     steps: [],
@@ -83,12 +97,25 @@ export async function runPlan({
     turns: new Map(),
     acceptedAtMs: new Map(),
     questionsShownAtMs: new Map(),
+    from,
+    stores: new Map(),
+    queues: new Map(),
+    onWritten: (store, json) => onWritten({ store, json, moment: () => momentOf({ world, plan, slack, asked, ids }) }),
+    onExchange,
+    onQueued,
+    ...seenUntil(from),
     newId: () => `00000000-0000-4000-8000-${String(ids++).padStart(12, "0")}`,
   };
-  startTime({ atMs: startMs, chance });
+  startTime({ atMs: from?.atMs ?? startMs, chance });
   const lean = world.isRestless ? 2 * chance() - 1 : 1;
   const slack = createSimSlack({ world });
-  const completions = createSimQueue({ world, point: "push.send", maxReceiveCount: 3, deadLetters: nowhere(world) });
+  const completions = createSimQueue({
+    world,
+    name: "completions",
+    point: "push.send",
+    maxReceiveCount: 3,
+    deadLetters: nowhere(world),
+  });
   const zones = new Map(
     zoneNames(story).map((name) => [name, createExecution({ world, name, completions, skewMs: -lean * halfSkewMs })]),
   );
@@ -171,7 +198,7 @@ function zoneNames({ first }: Story): string[] {
 
 /** Takes the pushes that failed too often. Nobody reads it. */
 function nowhere(world: World): SimQueue {
-  return createSimQueue({ world, point: "push.send" });
+  return createSimQueue({ world, name: "given up pushes", point: "push.send" });
 }
 
 function fromList(faults: readonly Fault[]): FateOf {

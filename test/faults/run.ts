@@ -3,6 +3,7 @@
 import "zod/compile";
 import { installMutant } from "./mutants.ts";
 import { help, type Options, readOptions } from "./options.ts";
+import { buildVersions, loadVersions } from "./versions/build.ts";
 import { installVirtualTime } from "./virtual-time.ts";
 
 function options(): Options | undefined {
@@ -18,9 +19,12 @@ const given = options();
 if (given === undefined) process.exitCode = 2;
 else if (given.isHelp) process.stdout.write(`${help}\n`);
 else {
-  installVirtualTime();
   try {
+    // The builds need real time.
+    const builds = given.mixes.length > 0 || given.replay?.split("/")[5] ? await buildVersions(given.old) : undefined;
+    installVirtualTime();
     if (given.mutant !== undefined) installMutant({ name: given.mutant });
+    if (builds !== undefined) await loadVersions(builds);
     const { main } = await import("./main.ts");
     process.exitCode = await main(given);
   } catch (thrown) {

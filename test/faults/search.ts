@@ -7,7 +7,8 @@ import { createRandom } from "./random.ts";
 import { type FateOf, type Run, runPlan } from "./run-plan.ts";
 import { hostileAnswers } from "./stories.ts";
 
-export type Place = { story: string; engine: EngineName };
+/** `mix`: with two versions (`versions/mix.ts`). */
+export type Place = { story: string; engine: EngineName; mix?: string | undefined };
 
 /** `onRun` says whether to go on. */
 type Watch = { onRun: (run: Run) => boolean | Promise<boolean> };

@@ -6,6 +6,7 @@ import { queuedName } from "./names.ts";
 import { operate } from "./operate.ts";
 import { isDuring, type Party } from "./outages.ts";
 import { outside } from "./processes.ts";
+import { noteLostMembers } from "./versions/kept.ts";
 import { chance, later, worldMs } from "./virtual-time.ts";
 import type { World } from "./world.ts";
 
@@ -48,12 +49,15 @@ const failures = { refused: outOfReach, unknown: outOfReach };
 
 export function createSimQueue({
   world,
+  name,
   point,
   label = "",
   deadLetters,
   maxReceiveCount = Number.POSITIVE_INFINITY,
 }: {
   world: World;
+  /** Its name in a recorded moment. */
+  name: string;
   /** At which messages are sent. */
   point: Point;
   /** Stands before what its messages are about, where another queue has the same points. */
@@ -61,12 +65,14 @@ export function createSimQueue({
   deadLetters?: SimQueue;
   maxReceiveCount?: number;
 }): SimQueue {
-  const messages: Message[] = [];
+  const messages: Message[] = (world.from?.queues[name] ?? []).map((message) => ({ ...message }));
   const listeners: (() => void)[] = [];
   const { isOrdered } = world.engine;
   const party: Party = point === "work.send" ? "tasks" : "queue";
   const outages = world.outages.filter(({ parties }) => parties.includes(party));
-  let count = 0;
+  let count = messages.length === 0 ? 0 : Math.max(...messages.map(({ number }) => number)) + 1;
+  world.queues.set(name, messages);
+  for (const { visibleAtMs } of messages) ringAt(visibleAtMs);
   for (const { fromSeconds, seconds } of outages) ringAt(world.startMs + 1000 * (fromSeconds + seconds));
 
   function ringAt(atMs: number): void {
@@ -88,6 +94,8 @@ export function createSimQueue({
       receiveCount: 0,
     });
     world.leaks.see(body);
+    noteLostMembers({ world, body });
+    world.onQueued(name, body);
     noteAccepted(world, body);
     ringAt(visibleAtMs);
   }
@@ -176,7 +184,7 @@ function delayMsOf({ delayMs = 0 }: { delayMs?: number }): number {
 }
 
 function noteAccepted({ acceptedAtMs }: World, body: string): void {
-  if (!body.startsWith('{"type":"ask"')) return;
+  if (!/^\{"type":"(next_)?ask"/.test(body)) return;
   const { requestId } = JSON.parse(body) as { requestId: string };
   if (!acceptedAtMs.has(requestId)) acceptedAtMs.set(requestId, worldMs());
 }

@@ -18,7 +18,8 @@ export function createSimSlackExtras({
   add: (post: NewPost) => Post;
   find: (ts: string) => Post;
 }): Extras {
-  let files = 0;
+  // The files of a recorded moment have lower numbers.
+  let files = world.from === undefined ? 0 : 40;
   /** Whose bytes have come. */
   const uploaded = new Set<string>();
 

@@ -42,7 +42,7 @@ export type Post = PostedMessage & {
 };
 
 /** `gone`: nobody can post; `shut`: nor read or remove. */
-export type SimSlack = { api: SlackApi; posts: Post[]; gone: () => boolean; shut: () => boolean };
+export type SimSlack = { api: SlackApi; posts: Post[]; count: () => number; gone: () => boolean; shut: () => boolean };
 
 /** One call: what it is for, what it does, and what may become of it. */
 export type At = <T>(request: {
@@ -57,8 +57,8 @@ export type At = <T>(request: {
 export type NewPost = Pick<Post, "channel" | "threadTs" | "key"> & Partial<Post>;
 
 export function createSimSlack({ world }: { world: World }): SimSlack {
-  const posts: Post[] = [];
-  let count = 0;
+  const posts: Post[] = structuredClone([...(world.from?.slack.posts ?? [])]);
+  let count = world.from?.slack.count ?? 0;
   let isGone = false;
   let isShut = false;
   /** When each process was last shown a thread. */
@@ -227,7 +227,7 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
           ),
       }),
   };
-  return { posts, gone: () => isGone, shut: () => isShut, api };
+  return { posts, count: () => count, gone: () => isGone, shut: () => isShut, api };
 }
 
 function shown({ text, blocks = [] }: MessageContent): Pick<Post, "text" | "blocks"> {

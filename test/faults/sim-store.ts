@@ -3,43 +3,49 @@ import type { TaskItem, TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import type { Point } from "./faults.ts";
 import { recordName } from "./names.ts";
 import { operate } from "./operate.ts";
-import { createSimRecords } from "./sim-records.ts";
+import { type Codec, createSimRecords } from "./sim-records.ts";
+import { noteLosses } from "./versions/kept.ts";
+import type { Product } from "./versions/mix.ts";
 import type { World } from "./world.ts";
 
 const times = { usualMs: 5, giveUpMs: 3000, landMs: 5000 };
 const outOfReach = () => new Error("the store is out of reach");
 const failures = { refused: outOfReach, unknown: outOfReach };
 
-/** `store` is what processes see, `records` is what is there. */
+/** `storeFor` is what processes of a version see, `recordsFor` is what is there. */
 export function createSimStore<T extends TaskItem>({
   world,
   party,
-  parse,
+  name,
   onWritten = () => {},
 }: {
   world: World;
   party: "store" | "tasks";
-  parse: (json: unknown) => T;
+  /** Its name in a recorded moment. */
+  name: string;
   /** Sees every item that was stored. */
   onWritten?: (item: T) => void;
-}): { store: TaskStore<T>; records: TaskStore<T> } {
+}): { storeFor: (codec: Codec<T>) => TaskStore<T>; recordsFor: (codec: Codec<T>) => TaskStore<T> } {
   const { names } = world;
-  const { peek, records } = createSimRecords({
-    parse,
-    onWritten(item, json) {
+  const { peek, recordsFor, texts } = createSimRecords<T>({
+    onWritten(item, json, before) {
       world.leaks.see(json);
+      noteLosses({ world, json, before });
       onWritten(item);
+      world.onWritten(name, json);
     },
+    stored: world.from?.stores[name],
   });
+  world.stores.set(name, texts);
   const at = <R>(name: "get" | "create" | "replace" | "list", about: () => string, effect: () => Promise<R>) => {
     // The Execution zone lists nothing.
     const point: Point = name === "list" ? "store.list" : `${party}.${name}`;
     return operate({ world, point, about, times, failures, effect });
   };
 
-  return {
-    records,
-    store: {
+  function storeFor(codec: Codec<T>): TaskStore<T> {
+    const records = recordsFor(codec);
+    return {
       get: (request) =>
         at(
           "get",
@@ -64,6 +70,19 @@ export function createSimStore<T extends TaskItem>({
           () => `${request.index} ${request.key}`,
           () => records.list(request),
         ),
-    },
-  };
+    };
+  }
+
+  return { storeFor, recordsFor };
+}
+
+/** How a version of the product reads and writes the records that `parse` knows. */
+export function codecOf<T extends TaskItem>({
+  product,
+  parse,
+}: {
+  product: Product;
+  parse: (json: unknown) => T;
+}): Codec<T> {
+  return { write: product.writeItem, read: (text) => product.readItem({ text, parse }) };
 }

@@ -42,6 +42,7 @@ export function createSimTransport({ world, hosts }: { world: World; hosts: Pool
       const response = await abortable({ promise: arrived, signal }).catch((thrown: unknown) => {
         throw thrown instanceof SekishoError ? thrown : ambiguous();
       });
+      world.onExchange({ request: there, response });
       return operate<TransportResponse>({
         world,
         point: "transport.response",

@@ -9,20 +9,16 @@ import {
   type SqsRecord,
 } from "../../lambdas/shared/engine/aws/batch.ts";
 import { runQueueLoop } from "../../lambdas/shared/engine/loop.ts";
-import type { QueueConsumer, TaskStore } from "../../lambdas/shared/engine/ports.ts";
-import { createDestinations } from "../../lambdas/verification/destinations.ts";
-import { parseUsage } from "../../lambdas/verification/gate/gate.ts";
-import { parseRefusalRecord } from "../../lambdas/verification/gate/refusals.ts";
-import { createPolicy } from "../../lambdas/verification/gate/rules.ts";
-import { createIngress, type Ingress } from "../../lambdas/verification/ingress/ingress.ts";
+import type { QueueConsumer, TaskItem, TaskStore } from "../../lambdas/shared/engine/ports.ts";
+import type { Usage } from "../../lambdas/verification/gate/gate.ts";
+import type { RefusalRecord } from "../../lambdas/verification/gate/refusals.ts";
+import type { Ingress } from "../../lambdas/verification/ingress/ingress.ts";
 import type { SlackApi } from "../../lambdas/verification/slack/api/slack.ts";
-import { createTaskText } from "../../lambdas/verification/slack/messages/task-text.ts";
-import { type Task, taskSchema } from "../../lambdas/verification/task/task.ts";
-import { threadSchema } from "../../lambdas/verification/task/thread.ts";
-import { type HistoryEntry, parseHistoryEntry } from "../../lambdas/verification/usage/entry.ts";
-import { createVerificationWorker } from "../../lambdas/verification/worker/verification-worker.ts";
+import type { Task } from "../../lambdas/verification/task/task.ts";
+import type { Thread } from "../../lambdas/verification/task/thread.ts";
+import type { HistoryEntry } from "../../lambdas/verification/usage/entry.ts";
 import type { Worker } from "../../lambdas/verification/worker/worker.ts";
-import { parseZoneSecret } from "../../lambdas/verification/zone-secret.ts";
+import type { ZoneSecret } from "../../lambdas/verification/zone-secret.ts";
 import { noCredentials } from "../doubles/aws/no-credentials.ts";
 import { oneByOne } from "../doubles/one-by-one.ts";
 import { consume, type Handler, type Source } from "./event-source.ts";
@@ -33,9 +29,10 @@ import { within } from "./processes.ts";
 import { configOf, secrets } from "./settings.ts";
 import { createSimFiles } from "./sim-files.ts";
 import { createSimQueue, type Delivery, type SimQueue } from "./sim-queue.ts";
-import { createSimStore } from "./sim-store.ts";
+import { codecOf, createSimStore } from "./sim-store.ts";
 import { createSimTransport } from "./sim-transport.ts";
 import type { ZoneParts } from "./verification-parts.ts";
+import { createTurns, newestProduct, type Product, slackFor, transportFor } from "./versions/mix.ts";
 import { worldMs } from "./virtual-time.ts";
 import type { World } from "./world.ts";
 
@@ -64,33 +61,67 @@ export function createVerification({
   const config = configOf(world.story, world.engine);
   const { maxReceiveCount } = config.limits;
   const { newId } = world;
-  const { store, records } = createSimStore({
+  const tasks = createSimStore<Task>({ world, party: "store", name: "tasks" });
+  const threads = createSimStore<Thread>({
     world,
     party: "store",
-    parse: (json) => taskSchema.parse(json),
-  });
-  const threadStore = createSimStore({
-    world,
-    party: "store",
-    parse: (json) => threadSchema.parse(json),
+    name: "threads",
     onWritten: ({ tasks }) => noteTurns({ world, tasks }),
   });
-  const historyStore = createSimStore({
+  const history = createSimStore<HistoryEntry>({
     world,
     party: "store",
-    parse: parseHistoryEntry,
+    name: "history",
     // A vote changes an entry, which is none of its own.
     onWritten: ({ id, revision }) => void (revision === 1 && world.historyIds.push(id)),
   });
-  const refusalStore = createSimStore({ world, party: "store", parse: parseRefusalRecord });
-  const usageStore = createSimStore({ world, party: "store", parse: parseUsage });
-  const secretStore = createSimStore({ world, party: "store", parse: parseZoneSecret });
-  const kinds = { "thread:": threadStore.store, "history:": historyStore.store };
-  const deadLetters = createSimQueue({ world, point: "queue.send", label: "dead " });
-  const queue = createSimQueue({ world, point: "queue.send", deadLetters, maxReceiveCount });
+  const refusals = createSimStore<RefusalRecord>({ world, party: "store", name: "refusals" });
+  const usages = createSimStore<Usage>({ world, party: "store", name: "usages" });
+  const secretStores = createSimStore<ZoneSecret>({ world, party: "store", name: "secrets" });
+  const deadLetters = createSimQueue({ world, name: "dead letters", point: "queue.send", label: "dead " });
+  const queue = createSimQueue({ world, name: "queue", point: "queue.send", deadLetters, maxReceiveCount });
   const { log } = world.leaks;
-  const text = createTaskText({ locale: "en", feedback: true });
-  const policy = createPolicy({ config });
+
+  function createWorker(product: Product): Worker {
+    const codec = <T extends TaskItem>(parse: (json: unknown) => T) => codecOf({ product, parse });
+    const store = tasks.storeFor(codec(product.parseTask));
+    const threadStore = threads.storeFor(codec(product.parseThread));
+    const historyStore = history.storeFor(codec(product.parseHistoryEntry));
+    const kinds = { "thread:": threadStore, "history:": historyStore };
+    const ownSlack = slackFor({ product, slack });
+    const destinations = product.createDestinations({
+      config,
+      handle: () => Promise.reject(new Error("nothing is called past the simulated transport")),
+      readSecret: async () => secrets.botToken,
+      botTokenOf: async () => secrets.botToken,
+      credentials: noCredentials,
+      log,
+      wrap: ({ name }) =>
+        transportFor({ product, transport: createSimTransport({ world, hosts: zones.get(name)?.hosts }) }),
+    });
+    return product.createVerificationWorker({
+      engine: {
+        store: { ...store, ...oneByOne({ kinds, rest: store }) },
+        threadStore,
+        historyStore,
+        secretStore: secretStores.storeFor(codec(product.parseZoneSecret)),
+        // The allowlist is the configuration's alone.
+        ruleStore: { get: async () => undefined },
+        usageStore: usages.storeFor(codec(product.parseUsage)),
+        refusalStore: refusals.storeFor(codec(product.parseRefusalRecord)),
+        queue: queue.sender,
+      },
+      policy: product.createPolicy({ config }),
+      slack: ownSlack,
+      files: createSimFiles({ world, slack: ownSlack }),
+      text: product.createTaskText({ locale: "en", feedback: true }),
+      destinations,
+      config,
+      log,
+      newId,
+      newSecret: () => `${newId()}${newId()}`,
+    });
+  }
 
   const parts: ZoneParts = {
     world,
@@ -101,45 +132,28 @@ export function createVerification({
     deadLetters,
     completions,
     bootWorker() {
-      const destinations = createDestinations({
-        config,
-        handle: () => Promise.reject(new Error("nothing is called past the simulated transport")),
-        readSecret: async () => secrets.botToken,
-        botTokenOf: async () => secrets.botToken,
-        credentials: noCredentials,
-        log,
-        wrap: ({ name }) => createSimTransport({ world, hosts: zones.get(name)?.hosts }),
-      });
-      return createVerificationWorker({
-        engine: {
-          store: { ...store, ...oneByOne({ kinds, rest: store }) },
-          threadStore: threadStore.store,
-          historyStore: historyStore.store,
-          secretStore: secretStore.store,
-          // The allowlist is the configuration's alone.
-          ruleStore: { get: async () => undefined },
-          usageStore: usageStore.store,
-          refusalStore: refusalStore.store,
-          queue: queue.sender,
-        },
-        policy,
-        slack,
-        files: createSimFiles({ world, slack }),
-        text,
-        destinations,
-        config,
-        log,
-        newId,
-        newSecret: () => `${newId()}${newId()}`,
-      });
+      const worker = createTurns({ world, part: "worker", create: createWorker });
+      return {
+        handle: (request) => worker().handle(request),
+        deadLetter: (request) => worker().deadLetter(request),
+        completion: (request) => worker().completion(request),
+      };
     },
     bootIngress() {
       const signingSecret = createCachedSecret({ readSecret: async () => secrets.signingSecret });
-      return createIngress({ signingSecret, queue: queue.sender, log });
+      const createOne = (product: Product) => product.createIngress({ signingSecret, queue: queue.sender, log });
+      const ingress = createTurns({ world, part: "ingress", create: createOne });
+      return (request) => ingress()(request);
     },
   };
   const ingresses = world.engine.isOneProcess ? startProcess(parts) : startFunctions(parts);
-  return { ingresses, records, usageHistory: historyStore.records, queues: [queue, deadLetters, completions] };
+  const product = newestProduct(world);
+  return {
+    ingresses,
+    records: tasks.recordsFor(codecOf({ product, parse: product.parseTask })),
+    usageHistory: history.recordsFor(codecOf({ product, parse: product.parseHistoryEntry })),
+    queues: [queue, deadLetters, completions],
+  };
 }
 
 function noteTurns({
@@ -257,7 +271,7 @@ type Handle = (request: { worker: Worker; record: SqsRecord; signal: AbortSignal
 
 function startFunctions(parts: ZoneParts): Pool<Ingress> {
   const { world, config, skewMs, log, queue, deadLetters, completions, bootWorker, bootIngress } = parts;
-  const archive = createSimQueue({ world, point: "queue.send", label: "archived " });
+  const archive = createSimQueue({ world, name: "archive", point: "queue.send", label: "archived " });
   const zone = { world, zone: "verification", skewMs, size: 2 } as const;
   const timeLimitMs = config.limits.leaseMs + beyondLeaseMs;
   const isOwn = ({ eventSourceARN }: SqsRecord) => eventSourceARN === "queue";

@@ -1,14 +1,17 @@
 /** One simulated world: what is in it, what happens to it, and what was seen. See README.md for what is assumed of the real one. */
 import type { PostedMessage, SessionStatus, SlackBlock } from "../../lambdas/verification/slack/api/slack.ts";
+import type { TransportRequest, TransportResponse } from "../../lambdas/verification/transport/transport.ts";
 import type { Engine } from "./engines.ts";
 import type { Kind, Point } from "./faults.ts";
 import type { Leaks } from "./leaks.ts";
+import type { Moment } from "./moments.ts";
 import type { Names } from "./names.ts";
 import { type Outage, outageFate } from "./outages.ts";
 import type { Process, Zone } from "./processes.ts";
 import type { SimModals } from "./sim-modals.ts";
+import type { Message } from "./sim-queue.ts";
 import type { Story } from "./stories.ts";
-import { currentEvent, worldMs } from "./virtual-time.ts";
+import { currentEvent, later, worldMs } from "./virtual-time.ts";
 
 /** One operation of one process, as it is told afterwards. */
 export type Step = {
@@ -52,6 +55,12 @@ export type Turn = { linedUpMs: number; begunMs: number };
 export type World = {
   engine: Engine;
   story: Story;
+  /** Which version does what (`versions/mix.ts`); absent where there is one. */
+  mix: string | undefined;
+  /** How often one of two versions was chosen, by the part of the product. */
+  turnsTaken: Map<string, number>;
+  /** Parts of records that lost a member of the next version when the old one wrote them. */
+  losses: string[];
   /** Draws a fate for the operation with that number. `about` is empty where the run is not told. */
   fateOf: (request: { at: number; point: Point; about: string; possible: readonly Kind[] }) => Strike | undefined;
   /** The subject of each operation is looked up, which takes time. */
@@ -97,7 +106,24 @@ export type World = {
   /** By request id: when the first question of the agent first stood in the thread. */
   questionsShownAtMs: Map<string, number>;
   newId: () => string;
+  /** The recorded moment in which the world begins; absent for the beginning of the story (`moments.ts`). */
+  from: Moment | undefined;
+  /** The texts of the records of each store, and the messages of each queue, by their names. */
+  stores: Map<string, () => string[]>;
+  queues: Map<string, readonly Message[]>;
+  /** A record was written to the store of that name. */
+  onWritten: (store: string, json: string) => void;
+  /** A message was sent to the queue of that name. */
+  onQueued: (queue: string, body: string) => void;
+  /** A host has answered. */
+  onExchange: (exchange: { request: TransportRequest; response: TransportResponse }) => void;
 };
+
+/** Does something so long after the beginning of the story. What was before the moment in which the world begins was done. */
+export function laterInStory({ world, afterMs, run }: { world: World; afterMs: number; run: () => void }): void {
+  const delayMs = world.startMs + afterMs - worldMs();
+  if (delayMs >= 0) later({ delayMs, run });
+}
 
 export const maxOperations = 5000;
 

@@ -8,9 +8,13 @@ import {
   handleBatch,
   type InvocationContext,
   parseBatch,
+  type SqsRecord,
 } from "../../shared/engine/aws/batch.ts";
+import { leaveToNewerVersion } from "../../shared/engine/leave-to-newer.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
+import { isNewerRecord } from "../../shared/engine/record-version.ts";
 import { createLog, type Log } from "../../shared/log.ts";
+import { readQueuedIds } from "../../shared/queued-ids.ts";
 import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts";
 import { createPushDelivery, type PushDelivery } from "../a2a/push-delivery.ts";
 import { agentDependencies, type CreateAgent } from "../agents/create-agent.ts";
@@ -18,7 +22,7 @@ import { openCompletionQueue, openTaskQueue, openTaskStore } from "../aws-engine
 import { readExecutionWorkerEnvironment } from "../config/aws-environment.ts";
 import { workerSettings } from "../host-settings.ts";
 import { createExecutionWorker, type ExecutionWorker } from "../runs/execution-worker.ts";
-import { parseExecutionMessage } from "../tasks/task-message.ts";
+import { isNewerMessage, parseExecutionMessage } from "../tasks/task-message.ts";
 
 /** `config` is JSON with the sections `execution` and `telemetry`. Throws if it or the environment is invalid. */
 export function createExecutionWorkerHandler(options: {
@@ -63,13 +67,14 @@ const stopBeforeEndMs = 20_000;
 export function handleExecutionBatches(request: {
   worker: ExecutionWorker;
   delivery?: PushDelivery | undefined;
-  /** Takes the messages that are not due yet. */
+  /** Takes the messages that are not due yet, and copies of those that are left to a newer version. */
   queue?: TaskQueue | undefined;
   /** Awaited before the function may be frozen. */
   settled?: () => Promise<void>;
   log: Log;
+  now?: () => number;
 }): ExecutionWorkerHandler {
-  const { worker, delivery, queue, settled = async () => {}, log } = request;
+  const { worker, delivery, queue, settled = async () => {}, log, now = Date.now } = request;
   async function handleOne({ body, signal }: { body: string; signal: AbortSignal }): Promise<void> {
     const message = parseExecutionMessage(body);
     if ("taskId" in message) return worker.run({ ...message, signal });
@@ -79,10 +84,30 @@ export function handleExecutionBatches(request: {
     return delivery.deliver({ ...message.push, signal });
   }
 
+  /** Leaves what only a newer version can handle to a worker of that version. */
+  async function handleOrLeave({
+    body,
+    group,
+    signal,
+  }: {
+    body: string;
+    group: string | undefined;
+    signal: AbortSignal;
+  }) {
+    try {
+      await handleOne({ body, signal });
+    } catch (error) {
+      if (queue === undefined || !(isNewerRecord(error) || isNewerMessage(body))) throw error;
+      if (!(await leaveToNewerVersion({ queue, body, group, nowMs: now() }))) throw error;
+      log.warn("left_to_newer_version", { ...readQueuedIds(body) });
+    }
+  }
+
   return async (event, context) => {
     const batch = parseBatch(event);
     const { signal, end } = endingSignal({ context, reserveMs: stopBeforeEndMs });
-    const response = await handleBatch({ batch, handle: ({ body }) => handleOne({ body, signal }), queue, log });
+    const handle = ({ body, group }: SqsRecord) => handleOrLeave({ body, group, signal });
+    const response = await handleBatch({ batch, handle, queue, log });
     end();
     await settled();
     return response;

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { abortable, backoffMs } from "../../shared/async/waiting.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
+import { isNewerRecord } from "../../shared/engine/record-version.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Telemetry } from "../../shared/telemetry/telemetry.ts";
 import { createHandleLook, type HandleLook, openTaskChanges, type PushOutbox } from "../a2a/push-outbox.ts";
@@ -74,7 +75,7 @@ export function createExecutionWorker(options: WorkerOptions): ExecutionWorker {
         return isDue;
       } catch (error) {
         signal.throwIfAborted();
-        if (attempt === maxStarts - 1) throw error;
+        if (attempt === maxStarts - 1 || isNewerRecord(error)) throw error;
       }
       await abortable({ promise: sleep(backoffMs({ ...startPause, attempt, random }), undefined, { signal }), signal });
     }

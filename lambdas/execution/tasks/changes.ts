@@ -12,6 +12,7 @@ import {
   type OpenQuestion,
   type PassedState,
   type PersonAnswer,
+  withoutUnknown,
 } from "./execution-task.ts";
 
 export type TaskChange = (task: ExecutionTask) => ExecutionTask | undefined;
@@ -210,7 +211,7 @@ function endTask(request: {
   const asked = createQuestionMessage(task);
   const removed = { params: undefined, lease: undefined, progress: undefined, question: undefined };
   const ended = { ...task, ...removed, state, expiresAtMs, ...(outcome && { outcome }), ...(answers && { answers }) };
-  return addMessages({ task: ended, messages: asked === undefined ? [] : [asked] });
+  return addMessages({ task: withoutUnknown(ended), messages: asked === undefined ? [] : [asked] });
 }
 
 /** How many past states a record keeps. A watcher reads at least once a second, so these cover what it missed between two reads. */

@@ -1,6 +1,7 @@
 /** The messages of the Execution zone's task queue. They hold only ids; a task's content stays in its record. */
 import * as z from "zod";
 import { taskStateSchema } from "../../../contracts/methods.ts";
+import { parseJson } from "../../shared/untrusted-input.ts";
 import { digest } from "./execution-task.ts";
 
 const runSchema = z.object({ taskId: z.string().min(1) });
@@ -52,4 +53,13 @@ export function deriveCallerGroup({ principal }: { principal: string }): string 
 /** Throws if the body is not such a message. */
 export function parseExecutionMessage(body: string): ExecutionMessage {
   return taskMessageSchema.parse(JSON.parse(body));
+}
+
+const knownMembers = ["taskId", "push", "look", "vote"];
+
+/** True if the body is a JSON object without any member by which this version knows a message. A newer version may have sent it. */
+export function isNewerMessage(body: string): boolean {
+  const json = parseJson(body);
+  if (typeof json !== "object" || json === null || Array.isArray(json)) return false;
+  return !knownMembers.some((name) => name in json);
 }

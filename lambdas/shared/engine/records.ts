@@ -1,5 +1,6 @@
 /** Changes records of a task store by compare-and-set, and converts them to JSON text. */
 import type { TaskItem, TaskStore } from "./ports.ts";
+import { compareVersion, NewerRecordError, recordVersion } from "./record-version.ts";
 
 /** More than the writers that ever compete for one record. A store that refuses more writes in a row is broken. */
 const maxAttempts = 50;
@@ -108,21 +109,27 @@ export class ItemError extends Error {
   }
 }
 
+/** The text of an item, with the version that writes it. */
 export function writeItem(item: object): string {
   try {
-    return JSON.stringify(item);
+    return JSON.stringify({ ...item, recordVersion });
   } catch (cause) {
     throw new ItemError({ cause });
   }
 }
 
-/** `parse` throws if the value is not a valid item. */
+/** `parse` throws if the value is not a valid item. Throws a NewerRecordError if only a newer version can read it. */
 export function readItem<T>({ text, parse }: { text: string; parse: (json: unknown) => T }): T {
   let json: unknown;
+  let isNewer = false;
   try {
     json = JSON.parse(text);
-    return parse(json);
+    const { recordVersion: version, ...item } = json as { recordVersion?: unknown };
+    const comparison = compareVersion(version);
+    isNewer = comparison !== "known";
+    if (comparison === "newer_major") throw new NewerRecordError();
+    return parse(item);
   } catch (cause) {
-    throw new ItemError({ cause, json });
+    throw isNewer ? new NewerRecordError({ cause }) : new ItemError({ cause, json });
   }
 }

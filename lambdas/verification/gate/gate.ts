@@ -3,6 +3,7 @@
 import * as z from "zod";
 import type { AllowlistRule, Config, Quota } from "../../shared/config/schema.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
+import { checkRecord } from "../../shared/engine/record-version.ts";
 import { changeRecord } from "../../shared/engine/records.ts";
 import type { Log } from "../../shared/log.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
@@ -311,7 +312,7 @@ const clockMarginMs = 60_000;
 const maxRemembered = 1000;
 
 export function parseUsage(json: unknown): Usage {
-  return usageSchema.parse(json);
+  return checkRecord({ schema: usageSchema, json });
 }
 
 export function noUsage({ id }: { id: string }): Usage {

@@ -1,6 +1,7 @@
 /** Limits how often Sekisho tells people that a request was refused, so that no one can flood a channel or a worker. */
 import * as z from "zod";
 import type { TaskStore } from "../../shared/engine/ports.ts";
+import { checkRecord } from "../../shared/engine/record-version.ts";
 import { changeRecord } from "../../shared/engine/records.ts";
 import type { Requester } from "./rules.ts";
 
@@ -33,7 +34,7 @@ const refusalsSchema = z.object({
 export type RefusalRecord = z.infer<typeof refusalsSchema>;
 
 export function parseRefusalRecord(json: unknown): RefusalRecord {
-  return refusalsSchema.parse(json);
+  return checkRecord({ schema: refusalsSchema, json });
 }
 
 export type Refusals = {

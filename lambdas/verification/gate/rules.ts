@@ -10,6 +10,7 @@ import { resolveLongPollMs } from "../../shared/config/call-time.ts";
 import type { Destination } from "../../shared/config/destination-schema.ts";
 import type { AllowlistRule, Config, Route } from "../../shared/config/schema.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
+import { checkRecord } from "../../shared/engine/record-version.ts";
 import { createOutgoingFiles } from "../slack/messages/answer.ts";
 import type { UserMessage } from "../task/messages.ts";
 import type { Policy } from "../task/routing.ts";
@@ -107,7 +108,7 @@ export type StoredRules = z.infer<typeof storedRulesSchema>;
 
 /** For commands that change the record. Throws for a rule that this version cannot read, so that no rule is lost. */
 export function parseStoredRules(json: unknown): StoredRules {
-  return storedRulesSchema.parse(json);
+  return checkRecord({ schema: storedRulesSchema, json });
 }
 
 const anyRulesSchema = storedRulesSchema.extend({ rules: z.array(z.unknown()) });

@@ -18,7 +18,7 @@ import { createLog } from "../../shared/log.ts";
 import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts";
 import { readDeadLetterEnvironment } from "../config/worker-environment.ts";
 import { createPolicy } from "../gate/rules.ts";
-import { taskSchema } from "../task/task.ts";
+import { parseTask } from "../task/task.ts";
 import { createHandleDeadLetter } from "../worker/dead-letter.ts";
 import { createLiveConfig, fetchParameter } from "../worker/live-config.ts";
 
@@ -38,7 +38,7 @@ export function createDeadLetterHandler({ config }: { config: unknown }): DeadLe
   const sqs = openSqs(aws);
   const queue = createSqsQueue({ client: sqs, queueUrl });
   const archive = createSqsQueue({ client: sqs, queueUrl: archiveUrl });
-  const store = createDynamoTaskStore({ client: openDynamoDb(aws), table, parse: (json) => taskSchema.parse(json) });
+  const store = createDynamoTaskStore({ client: openDynamoDb(aws), table, parse: parseTask });
   const live = createLiveConfig({ deployed, read: fetchParameter({ aws, name: routesParameter }), log });
   const readSecret = createReadStageSecret(aws);
   const telemetry = openLambdaTelemetry({ config: deployed.telemetry, service: "verification", readSecret, aws, log });

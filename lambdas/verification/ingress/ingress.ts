@@ -5,6 +5,7 @@ import { withinDeadline } from "../../shared/async/deadline.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { createTrace, type Metrics, noMetrics, readTraceId, type Trace } from "../../shared/telemetry/telemetry.ts";
+import { encodeQueueMessage } from "../task/encode-message.ts";
 import { authenticate, type HeaderPairs, type ReadBody } from "./authenticate.ts";
 import { type InterpretedPayload, interpretPayload, parseBody, type VerifiedPayload } from "./interpret-payload.ts";
 
@@ -130,7 +131,7 @@ export function createIntake({
     }
     const fields = createLogFields(interpreted.message);
     try {
-      const work = queue.send({ body: JSON.stringify(interpreted.message), group: fields.team });
+      const work = queue.send({ body: encodeQueueMessage(interpreted.message), group: fields.team });
       await withinDeadline({ work, timeoutMs: enqueueTimeoutMs });
     } catch (error) {
       log.error("enqueue_failed", { ...fields, cause_kind: errorKind(error) });

@@ -17,7 +17,7 @@ import {
   type Transition,
   wake,
 } from "./step.ts";
-import { type AgentQuestion, hasFailedDelivery, type Task, type TaskOutcome } from "./task.ts";
+import { type AgentQuestion, hasFailedDelivery, type Task, type TaskOutcome, withoutUnknown } from "./task.ts";
 import { leastGapMs } from "./waiting.ts";
 
 /** The limit of tries to upload a file before the answer is posted without it. */
@@ -182,7 +182,7 @@ export function onCleanupFailed(task: Task, event: EventOf<"slack_failed">): Tra
 
 /** Erases the texts and marks the task as finished. There is no further wake-up. */
 export function endCleanup(task: Task): Task {
-  return { ...eraseTexts(task), cleanupDone: true };
+  return withoutUnknown({ ...eraseTexts(task), cleanupDone: true });
 }
 
 /**

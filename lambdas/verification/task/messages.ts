@@ -268,11 +268,28 @@ export function isSuperseded(request: {
   return seq < task.wakeSeq || (seq === task.wakeSeq && isOther);
 }
 
-/** Returns undefined if the body is not a message of this version. */
+/**
+ * Returns undefined if the body is not a message of this version. Members that only a newer version knows stay, so that a copy of the
+ * message has them too.
+ */
 export function parseQueueMessage(body: string): QueueMessage | undefined {
   try {
-    return queueMessageSchema.parse(JSON.parse(body));
+    const json: unknown = JSON.parse(body);
+    queueMessageSchema.parse(json);
+    return json as QueueMessage;
   } catch {
     return undefined;
+  }
+}
+
+const newerMessageSchema = z.object({ type: z.string().min(1), requestId });
+const knownTypes: readonly string[] = queueMessageSchema.options.map(({ shape }) => shape.type.value);
+
+/** True if the body is a message of a type that only a newer version knows. */
+export function isNewerMessage(body: string): boolean {
+  try {
+    return !knownTypes.includes(newerMessageSchema.parse(JSON.parse(body)).type);
+  } catch {
+    return false;
   }
 }

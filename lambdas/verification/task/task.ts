@@ -234,7 +234,7 @@ export const taskSchema = z.object({
 
   receivedAtMs: z.int(),
   /** Changes of the state and requests of people, not every poll. The latest last. */
-  history: z.array(historyEntrySchema).default([]),
+  history: z.array(historyEntrySchema),
   /** The task that this one is a retry of. */
   retryOf: z.string().optional(),
   trace: askMessageSchema.shape.trace,
@@ -276,6 +276,17 @@ export const taskSchema = z.object({
   textsErased: z.literal(true).optional(),
 });
 export type Task = z.infer<typeof taskSchema>;
+
+/** Throws if it is not a task. Members that only a newer version knows stay, because they must survive the next write. */
+export function parseTask(json: unknown): Task {
+  taskSchema.parse(json);
+  return json as Task;
+}
+
+/** The task without members that only a newer version knows. They may hold texts, so they go when the texts are erased. */
+export function withoutUnknown(task: Task): Task {
+  return taskSchema.safeParse(task).data ?? task;
+}
 
 /** The first record of a message, which the conditional create stores. */
 export function receivedTask(

@@ -42,6 +42,12 @@ export const threadSchema = z.object({
 });
 export type Thread = z.infer<typeof threadSchema>;
 
+/** Like `parseTask`. */
+export function parseThread(json: unknown): Thread {
+  threadSchema.parse(json);
+  return json as Thread;
+}
+
 type Named = Pick<Task, "id" | "threadRef"> & { message: Pick<Task["message"], "ts"> };
 
 export function threadIdOf({ thread }: Pick<Task, "thread">): string {

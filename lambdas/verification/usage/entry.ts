@@ -2,6 +2,7 @@
 import * as z from "zod";
 import type { Config } from "../../shared/config/schema.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
+import { checkRecord } from "../../shared/engine/record-version.ts";
 import { truncate } from "../../shared/untrusted-input.ts";
 import { voteSchema } from "../task/messages.ts";
 import { hasFailedDelivery, personKeyOf, type Task, type TaskOutcome, tokensSchema } from "../task/task.ts";
@@ -51,7 +52,7 @@ const historyEntrySchema = z.object({
 export type HistoryEntry = z.infer<typeof historyEntrySchema>;
 
 export function parseHistoryEntry(json: unknown): HistoryEntry {
-  return historyEntrySchema.parse(json);
+  return checkRecord({ schema: historyEntrySchema, json });
 }
 
 export function createHistoryId(requestId: string): string {

@@ -1,6 +1,8 @@
 /** Handles a completion push: wakes the task that it names, if that task is waiting. A push carries no outcome and is not trusted. */
+
 import { completionSchema } from "../../../contracts/completion.ts";
 import { parseJson } from "../../shared/untrusted-input.ts";
+import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { TaskEvent } from "../task/events.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
 import { InterruptedStep, soonAgainMs } from "./held-lease.ts";
@@ -56,7 +58,7 @@ async function wakeAfterLease(
   task: Task,
   { leaseUntilMs }: InterruptedStep,
 ): Promise<void> {
-  const body = JSON.stringify({ type: "wake", requestId: task.id, seq: task.wakeSeq });
+  const body = encodeQueueMessage({ type: "wake", requestId: task.id, seq: task.wakeSeq });
   await queue.send({ body, delayMs: Math.max(0, leaseUntilMs - now()) + soonAgainMs, group: queueGroupOf(task) });
 }
 
@@ -109,7 +111,7 @@ async function pollSoon(
   // The clock of the worker that polled may be ahead.
   const sincePollMs = isRecent(task, nowMs) ? Math.max(0, nowMs - (task.wait?.polledAtMs ?? nowMs)) : 0;
   const delayMs = pollGapMs - sincePollMs;
-  const body = JSON.stringify({ type: "wake", requestId: task.id, seq, early: firstEarly });
+  const body = encodeQueueMessage({ type: "wake", requestId: task.id, seq, early: firstEarly });
   await queue.send({ body, delayMs, group: queueGroupOf(task) });
   // Remembered after the send, so that no push is dropped for a wake-up that was never sent.
   sentLinks.delete(task.id);

@@ -1,11 +1,15 @@
 /** Handles dead letters (messages that the queue gave up on). It calls only the store and the queues. */
+
+import { isNewerRecord } from "../../shared/engine/record-version.ts";
 import { ItemError } from "../../shared/engine/records.ts";
 import { readQueuedIds } from "../../shared/queued-ids.ts";
 import { isUnsent } from "../task/edited.ts";
+import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { TaskEvent } from "../task/events.ts";
 import {
   type AskMessage,
   isInteraction,
+  isNewerMessage,
   isSuperseded,
   type MessageChange,
   parseQueueMessage,
@@ -17,6 +21,7 @@ import { afterDeadLetterMs, maxAgeMs } from "../task/step.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
 import { causeKindOf } from "./data-failures.ts";
 import { deferUntilLeaseEnds, soonAgainMs } from "./held-lease.ts";
+import { leaveMessage } from "./newer-version.ts";
 import { type ActlessOptions, runStep } from "./run-step.ts";
 
 type DeadLetter = { message: QueueMessage; signal: AbortSignal | undefined; keep: () => Promise<void> };
@@ -29,13 +34,17 @@ export function createHandleDeadLetter(options: ActlessOptions): HandleDeadLette
   return async ({ body, signal, keep = async () => {} }) => {
     const message = parseQueueMessage(body);
     if (message === undefined) {
+      if (isNewerMessage(body) && (await leaveMessage(options, { body }))) return;
       log.error("queue_message_refused", { reason: "invalid_request", bytes: body.length });
       telemetry?.metrics.add("sekisho_dead_letters_total", { message: "unknown" });
       return keep();
     }
     log.error("dead_letter", { ...readQueuedIds(body), event: message.type });
     telemetry?.metrics.add("sekisho_dead_letters_total", { message: message.type });
-    return handleDeadLetter(options, { message, signal, keep });
+    await handleDeadLetter(options, { message, signal, keep }).catch(async (thrown: unknown) => {
+      if (!isNewerRecord(thrown)) throw thrown;
+      if (!(await leaveMessage(options, { body, thrown }))) await keep();
+    });
   };
 }
 
@@ -79,7 +88,7 @@ async function handleDeadLetter(options: ActlessOptions, { message, signal, keep
   const event: TaskEvent =
     unreadable === undefined ? { type: "dead_lettered", nowMs } : { type: "step_failed", nowMs, causeKind: unreadable };
   if (await runStep(options, { task, event, seq, nowMs, signal })) return;
-  await queue.send({ body: JSON.stringify(message), delayMs: soonAgainMs, group });
+  await queue.send({ body: encodeQueueMessage(message), delayMs: soonAgainMs, group });
 }
 
 /**
@@ -115,7 +124,7 @@ async function retryRequest(
   const isOpen = isCancel || (message.type === "message_change" && isUnsent(task));
   if (!isOpen && task.lease === undefined) return;
   const group = queueGroupOf(task);
-  await options.queue.send({ body: JSON.stringify(message), delayMs: afterDeadLetterMs, group });
+  await options.queue.send({ body: encodeQueueMessage(message), delayMs: afterDeadLetterMs, group });
 }
 
 /** A message without a record is retried for a week, so that the person gets an answer, even if only that it is too late. */
@@ -130,6 +139,6 @@ async function handleUnclaimed(
   // A message that does not mention the bot may be private between people, so it is not stored.
   if (ask.buried !== true && !message.unaddressed) await keep();
   if (now() - receivedAtMs > maxUnclaimedMs) return;
-  const body = JSON.stringify({ ...ask, buried: true });
+  const body = encodeQueueMessage({ ...ask, buried: true });
   await queue.send({ body, delayMs: afterDeadLetterMs, group: message.team });
 }

@@ -1,5 +1,7 @@
 /** A worker's lease on a task: how it is created and renewed, and when a message that meets one is delivered again. */
+
 import type { TaskStore } from "../../shared/engine/ports.ts";
+import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { TaskMessage } from "../task/messages.ts";
 import type { Task } from "../task/task.ts";
 
@@ -96,10 +98,10 @@ export function deferUntilLeaseEnds(request: {
   const { message, lease, isLate, nowMs } = request;
   const { wakeSeq } = request.task;
   const restMs = lease.untilMs - nowMs + soonAgainMs;
-  if (isLate) return { body: JSON.stringify(message), delayMs: restMs };
+  if (isLate) return { body: encodeQueueMessage(message), delayMs: restMs };
   const isUrgent = message.type === "thread_free" || message.type === "cancel" || message.type === "message_change";
   if (isUrgent) return laterCopy(message, 500, restMs);
-  if (message.type !== "wake" || message.seq <= wakeSeq) return { body: JSON.stringify(message), delayMs: restMs };
+  if (message.type !== "wake" || message.seq <= wakeSeq) return { body: encodeQueueMessage(message), delayMs: restMs };
   return laterCopy(message, 50, restMs);
 }
 
@@ -110,7 +112,10 @@ function laterCopy(
   mostMs: number,
 ) {
   const early = (message.early ?? 0) + 1;
-  return { body: JSON.stringify({ ...message, early }), delayMs: Math.min(mostMs, firstMs * 2 ** Math.min(early, 20)) };
+  return {
+    body: encodeQueueMessage({ ...message, early }),
+    delayMs: Math.min(mostMs, firstMs * 2 ** Math.min(early, 20)),
+  };
 }
 
 /** A step failed after it had claimed the lease. No worker can go on before the lease ends, so its message need not come earlier. */

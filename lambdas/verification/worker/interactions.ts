@@ -2,6 +2,7 @@
  * Handles what people do in Slack other than to write: click a button, submit a form, choose the shortcut, open a conversation or the App
  * Home, and press Slack's stop button.
  */
+
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
@@ -9,6 +10,7 @@ import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import type { ButtonClickRefusal } from "../slack/messages/question.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
+import { encodeQueueMessage } from "../task/encode-message.ts";
 import type {
   ButtonClick,
   ConversationOpened,
@@ -125,7 +127,7 @@ function createHandleButtonClick(options: Options) {
   async function cancel({ buttonClick, task, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
     if (!(await gate.mayCancel({ task, user: buttonClick.user, signal }))) return { type: "not_yours" };
     if (task.outcome !== undefined || task.state === "done") return { type: "over" };
-    const body = JSON.stringify({ type: "cancel", requestId: task.id });
+    const body = encodeQueueMessage({ type: "cancel", requestId: task.id });
     await queue.send({ body, group: queueGroupOf(task) });
     return undefined;
   }
@@ -172,7 +174,7 @@ function createHandleButtonClick(options: Options) {
   /** A worker acts on the task, and would lose its step if the record changed. */
   async function handleLater({ buttonClick, task }: Pick<Clicked, "buttonClick" | "task">): Promise<undefined> {
     const delayMs = heldDelayMs(now() - buttonClick.atMs);
-    await queue.send({ body: JSON.stringify(buttonClick), delayMs, group: queueGroupOf(task) });
+    await queue.send({ body: encodeQueueMessage(buttonClick), delayMs, group: queueGroupOf(task) });
   }
 
   async function open({ buttonClick, task, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
@@ -290,7 +292,10 @@ function createHandleSessionStopped(options: Options) {
       const isOwn = task.stream?.messages.some(({ ts }) => streams.includes(ts)) === true;
       const isStreamStopped = isOwn || (hasUnrecorded && mayHaveUnrecordedStream(task));
       if (isStreamStopped || (await gate.mayCancel({ task, user, signal }))) {
-        await queue.send({ body: JSON.stringify({ type: "cancel", requestId: task.id }), group: queueGroupOf(task) });
+        await queue.send({
+          body: encodeQueueMessage({ type: "cancel", requestId: task.id }),
+          group: queueGroupOf(task),
+        });
         canceled += 1;
       } else refused = task;
     }

@@ -2,6 +2,7 @@
  * Opens the bot's modals, and takes the form that a person has submitted. The worker opens them, because the ingress has no bot token. Slack
  * allows three seconds between the click and the modal; if they are over, the person reads so and clicks again.
  */
+
 import { checkFieldValues } from "../../../contracts/field-values.ts";
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
@@ -11,6 +12,7 @@ import { buildAskAboutModal, buildShortcutRefusalModal, toFieldValues } from "..
 import type { ButtonClickRefusal } from "../slack/messages/question.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import { takeAnswer } from "../task/asking.ts";
+import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { ButtonClick, FormSubmitted, ShortcutUsed, UserMessage } from "../task/messages.ts";
 import { installationOf, type Locale, queueGroupOf, receivedTask, type Task } from "../task/task.ts";
 import { isSlackError } from "./own-posts.ts";
@@ -95,7 +97,7 @@ export async function giveForm(
       return undefined;
     case "held": {
       const delayMs = heldDelayMs(now() - atMs);
-      await queue.send({ body: JSON.stringify(form), delayMs, group: queueGroupOf(task) });
+      await queue.send({ body: encodeQueueMessage(form), delayMs, group: queueGroupOf(task) });
       return undefined;
     }
     case "says_nothing":

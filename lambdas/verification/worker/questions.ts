@@ -1,10 +1,12 @@
 /** Shows an agent's questions, and stores a person's reply in the task's record by compare-and-set, so that the first reply counts. */
+
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import { questionPart } from "../slack/messages/blocks.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import { isWrittenAfter, type ReplyRefusal, takeAnswer } from "../task/asking.ts";
+import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { TaskEvent } from "../task/events.ts";
 import type { UserMessage } from "../task/messages.ts";
 import { type GivenAnswer, installationOf, queueGroupOf, type Task, threadRefOf } from "../task/task.ts";
@@ -89,7 +91,7 @@ export function createQuestions(options: {
       if (task.lease !== undefined && task.lease.untilMs > nowMs) return { type: "held" };
       // The wake-up is sent first, as in every step, so that no stored answer is left without one.
       const seq = task.wakeSeq + 1;
-      await queue.send({ body: JSON.stringify({ type: "wake", requestId, seq }), group: queueGroupOf(task) });
+      await queue.send({ body: encodeQueueMessage({ type: "wake", requestId, seq }), group: queueGroupOf(task) });
       const { lease: _lapsed, ...rest } = taken.task;
       if ((await store.replace({ item: { ...rest, wakeSeq: seq } })) !== undefined) return { type: "taken" };
     }

@@ -1,10 +1,12 @@
 /** Tries a failed task again when the person who asked clicks the button below the failure. */
+
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Trace } from "../../shared/telemetry/telemetry.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import type { ButtonClickRefusal } from "../slack/messages/question.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
+import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { ButtonClick } from "../task/messages.ts";
 import { buttonRetryIdOf, createRetry, retryAdviceOf } from "../task/retry.ts";
 import { installationOf, type Task, threadRefOf } from "../task/task.ts";
@@ -55,7 +57,7 @@ export function createRetryByClick(options: {
       if (over !== undefined) return { type: "limited", ...over, atMs: click.atMs };
       // The worker creates one task of it, even if two clicks arrive before that.
       const ask = createRetry({ task, requestId, receivedAtMs: click.atMs, trace: newTrace() });
-      await queue.send({ body: JSON.stringify(ask), group: message.team });
+      await queue.send({ body: encodeQueueMessage(ask), group: message.team });
     }
     await removeButton(task, signal).catch(() => {});
     return undefined;

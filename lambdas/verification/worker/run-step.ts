@@ -10,6 +10,7 @@ import type { Log, LogFields } from "../../shared/log.ts";
 import type { Telemetry } from "../../shared/telemetry/telemetry.ts";
 import { noMetrics, noSpans, readTraceId, type Spans } from "../../shared/telemetry/telemetry.ts";
 import type { Gate } from "../gate/gate.ts";
+import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { Act, TaskEffect, TaskEvent } from "../task/events.ts";
 import { next } from "../task/machine.ts";
 import type { Policy } from "../task/routing.ts";
@@ -277,7 +278,7 @@ async function sendAgain(
   hold: Hold,
   { last: { task, effects }, seq, polls }: { last: Transition; seq: number; polls: number },
 ): Promise<boolean> {
-  const body = JSON.stringify({ type: "wake", requestId: task.id, seq, polls });
+  const body = encodeQueueMessage({ type: "wake", requestId: task.id, seq, polls });
   await options.queue.send({ body, group: queueGroupOf(task), delayMs: toDelayMs(options, effects) });
   reportSeen(options, hold);
   return true;
@@ -310,8 +311,8 @@ async function finishStep(
   const { store, queue, newId, now = Date.now } = options;
   // Without a lease, several workers may be here with copies of one message. Of their wake-ups only one may go on.
   const wakeKey = hold.lease === undefined ? newId() : undefined;
-  const message = { type: "wake", requestId: task.id, seq: seq + 1, key: wakeKey };
-  const next = { body: JSON.stringify(message), group: queueGroupOf(task) };
+  const message = { type: "wake", requestId: task.id, seq: seq + 1, key: wakeKey } as const;
+  const next = { body: encodeQueueMessage(message), group: queueGroupOf(task) };
   if (effects.some(isWake)) {
     await queue.send({ ...next, delayMs: toDelayMs(options, effects) });
   }

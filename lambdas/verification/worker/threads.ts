@@ -2,6 +2,7 @@
 
 import type { ItemWrite, TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { absent, changeRecord, createRecordMemory, type Guess, withMemory } from "../../shared/engine/records.ts";
+import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { ThreadPosition } from "../task/events.ts";
 import type { UserMessage } from "../task/messages.ts";
 import { requestIdOf } from "../task/routing.ts";
@@ -119,7 +120,10 @@ export function createThreads(options: {
         return { thread: left.thread, result: left.next };
       });
       if (next === undefined) return;
-      await queue.send({ body: JSON.stringify({ type: "thread_free", requestId: next }), group: queueGroupOf(task) });
+      await queue.send({
+        body: encodeQueueMessage({ type: "thread_free", requestId: next }),
+        group: queueGroupOf(task),
+      });
     },
     leaving({ task }) {
       const thread = memory.recall(threadIdOf(task));
@@ -163,7 +167,7 @@ export function createThreads(options: {
       for (const { id } of meant) {
         if (!(await mayCancel(id))) continue;
         ids.push(id);
-        await queue.send({ body: JSON.stringify({ type: "cancel", requestId: id }), group: queueGroupOf(task) });
+        await queue.send({ body: encodeQueueMessage({ type: "cancel", requestId: id }), group: queueGroupOf(task) });
       }
       if (ids.length === 0) return { count: 0, isRepeated: false };
       const isRepeated = await change(task, async (before) => {

@@ -15,8 +15,8 @@ import type { SlackApi } from "../slack/api/slack.ts";
 import { chooseContact } from "../slack/messages/outcome-text.ts";
 import { createTaskText, type TaskText } from "../slack/messages/task-text.ts";
 import type { Policy } from "../task/routing.ts";
-import { taskSchema } from "../task/task.ts";
-import { type Thread, threadSchema } from "../task/thread.ts";
+import { parseTask } from "../task/task.ts";
+import { parseThread, type Thread } from "../task/thread.ts";
 import { createUsageHistory, parseHistoryEntry } from "../usage/entry.ts";
 import { createZoneSecret, parseZoneSecret, type ZoneSecret } from "../zone-secret.ts";
 import { createNotify, createRunAct } from "./acts.ts";
@@ -35,8 +35,8 @@ import { createWorker, type Worker } from "./worker.ts";
 /** `open` opens a store of the engine for items of one kind. */
 export function openWorkerStores(open: <T extends TaskItem>(parse: (json: unknown) => T) => TaskStore<T> & ItemWriter) {
   return {
-    store: open((json) => taskSchema.parse(json)),
-    threadStore: open((json) => threadSchema.parse(json)),
+    store: open(parseTask),
+    threadStore: open(parseThread),
     historyStore: open(parseHistoryEntry),
     secretStore: open(parseZoneSecret),
     ruleStore: open(parseReadableRules),

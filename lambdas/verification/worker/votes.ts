@@ -2,6 +2,7 @@
  * Takes people's votes on an answer. A vote is stored in the task's record first; the usage history and the Execution zone get it from
  * there. A failure of either changes nothing about the task.
  */
+
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { conflict, retryOnConflict } from "../../shared/engine/records.ts";
@@ -10,6 +11,7 @@ import { readTraceId } from "../../shared/telemetry/telemetry.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { ButtonClickRefusal } from "../slack/messages/question.ts";
+import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { ButtonClick, VoteGiven } from "../task/messages.ts";
 import { voterIdOf } from "../task/routing.ts";
 import { hasFailedDelivery, queueGroupOf, type Task } from "../task/task.ts";
@@ -93,7 +95,7 @@ export function createVotes(options: {
       if (item !== task && (await store.replace({ item })) === undefined) return "held";
       // Also for a click that comes again, because the worker may have died before it sent this.
       await queue.send({
-        body: encode({ type: "vote_given", requestId: task.id, voterId }),
+        body: encodeQueueMessage({ type: "vote_given", requestId: task.id, voterId }),
         group: queueGroupOf(task),
       });
       return undefined;
@@ -112,7 +114,7 @@ export function createVotes(options: {
         const { reason, retryable, details } = SekishoError.from(thrown);
         const delayMs = retryable || reason === "ambiguous" ? againAfterMs[tries] : undefined;
         if (delayMs === undefined) return log.info("vote_not_passed", { ...fields, reason });
-        const body = encode({ ...given, tries: tries + 1 });
+        const body = encodeQueueMessage({ ...given, tries: tries + 1 });
         await queue.send({ body, delayMs: Math.max(delayMs, details.retry_after_ms ?? 0), group: queueGroupOf(task) });
       }
     },
@@ -130,8 +132,4 @@ function withVote(task: Task, vote: Vote): Task {
   const known = votes.find(({ voterId }) => voterId === vote.voterId);
   if (known !== undefined && known.atMs >= vote.atMs) return task;
   return { ...task, votes: [...votes.filter((one) => one !== known), vote].slice(-maxVoters) };
-}
-
-function encode(given: VoteGiven): string {
-  return JSON.stringify(given);
 }

@@ -1,14 +1,19 @@
 /** The worker: takes one queue message and moves one task one step (docs/explanation/architecture.md, "The path of one message"). */
+
 import { SekishoError } from "../../../contracts/errors.ts";
+import { isNewerRecord } from "../../shared/engine/record-version.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
 import { deletedTask, takesEffect } from "../task/edited.ts";
+import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { TaskEvent } from "../task/events.ts";
 import {
   type AskMessage,
   isInteraction,
+  isNewerMessage,
   isSuperseded,
   type MessageChange,
   parseQueueMessage,
+  type QueueMessage,
   type TaskMessage,
   toWakeSeq,
   type UserMessage,
@@ -18,6 +23,7 @@ import { queueGroupOf, receivedTask, type Task } from "../task/task.ts";
 import { createHandleCompletion } from "./completion.ts";
 import { createHandleDeadLetter } from "./dead-letter.ts";
 import { createLease, deferUntilLeaseEnds, soonAgainMs } from "./held-lease.ts";
+import { leaveMessage } from "./newer-version.ts";
 import { type RunAct, runStep, type WorkerOptions } from "./run-step.ts";
 
 type Incoming = { body: string; signal?: AbortSignal };
@@ -44,18 +50,26 @@ export function createWorker(options: WorkerOptions): Worker {
     async handle({ body, signal }) {
       const message = parseQueueMessage(body);
       if (message === undefined) {
-        // Another version may have sent the message. It becomes a dead letter, which an operator sees.
+        if (isNewerMessage(body) && (await leaveMessage(options, { body }))) return;
+        // It becomes a dead letter, which an operator sees.
         log.error("queue_message_refused", { reason: "invalid_request", bytes: body.length });
         throw new SekishoError("invalid_request");
       }
-      const stop = signal ?? AbortSignal.timeout(options.leaseMs);
-      if (isInteraction(message)) return options.handleInteraction({ interaction: message, signal: stop });
-      if (message.type === "vote_given") return options.passVote({ given: message, signal: stop });
-      await handleMessage(options, message, signal);
+      await handleKnown(options, message, signal).catch(async (thrown: unknown) => {
+        if (isNewerRecord(thrown) && (await leaveMessage(options, { body, thrown }))) return;
+        throw thrown;
+      });
     },
     deadLetter: createHandleDeadLetter(actless),
     completion: createHandleCompletion(options),
   };
+}
+
+async function handleKnown(options: WorkerOptions, message: QueueMessage, signal: AbortSignal | undefined) {
+  const stop = signal ?? AbortSignal.timeout(options.leaseMs);
+  if (isInteraction(message)) return options.handleInteraction({ interaction: message, signal: stop });
+  if (message.type === "vote_given") return options.passVote({ given: message, signal: stop });
+  await handleMessage(options, message, signal);
 }
 
 async function handleMessage(
@@ -98,7 +112,7 @@ async function handleMessage(
   if (isLate && message.type === "message_change" && task.lease === undefined) {
     const stop = signal ?? AbortSignal.timeout(options.leaseMs);
     if (await options.noticeLateChange({ task, change: message, signal: stop })) return;
-    return queue.send({ body: JSON.stringify(message), delayMs: soonAgainMs, group });
+    return queue.send({ body: encodeQueueMessage(message), delayMs: soonAgainMs, group });
   }
   const resumed = created === undefined && task.lease !== undefined;
   const isWake = message.type === "wake";
@@ -112,7 +126,7 @@ async function handleMessage(
   const isOwed = isDone && isLate && message.type === "message_change";
   if (isDone && !isOwed) return;
   // Another worker was first. The message is handled again with the record that the other one saved.
-  await queue.send({ body: JSON.stringify(message), delayMs: soonAgainMs, group });
+  await queue.send({ body: encodeQueueMessage(message), delayMs: soonAgainMs, group });
   if (!isDone) log.debug("claim_lost", { seq });
 }
 
@@ -214,7 +228,7 @@ async function lookAgain(
   // While the message that asked the bot is undecided, this one waits for it.
   const delayMs = lookAgainAfterMs[looks] ?? (isUndecided ? lookAgainAfterMs.at(-1) : undefined);
   if (delayMs === undefined) return log.debug("reply_dropped", { request_id: message.requestId });
-  const body = JSON.stringify({ ...message, looks: looks + 1 });
+  const body = encodeQueueMessage({ ...message, looks: looks + 1 });
   await queue.send({ body, delayMs, group: message.message.team });
 }
 

@@ -1,5 +1,7 @@
 /** Cancels a person's tasks and waits until they are over. */
+
 import { setTimeout as wait } from "node:timers/promises";
+import { encodeQueueMessage } from "../../../lambdas/verification/task/encode-message.ts";
 import type { QueueMessage } from "../../../lambdas/verification/task/messages.ts";
 import { taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { isUnderWay } from "./find-person.ts";
@@ -32,7 +34,7 @@ export async function cancelAll(request: Cancellation): Promise<boolean> {
 
   for (const requestId of ids) {
     const message: QueueMessage = { type: "cancel", requestId };
-    await queue.send({ body: JSON.stringify(message), group: team });
+    await queue.send({ body: encodeQueueMessage(message), group: team });
   }
   for (let waitedMs = 0; waitedMs < waitMs; waitedMs += pollMs) {
     if (!(await isAnyUnderWay())) return true;

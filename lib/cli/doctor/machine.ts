@@ -121,7 +121,9 @@ export function createLocalGroups({ config, environment, location, closes, signa
         timeoutMs: 2 * config.limits.callTimeoutMs + 10_000,
         async run(signal) {
           if (isOwnExecution(destination) && !(await isRunning())) {
-            return skipped(`The Execution zone is not running on this machine. Start both zones with ${sekisho} start.`);
+            return skipped(
+              `The Execution zone is not running on this machine. Start both zones with ${sekisho} start.`,
+            );
           }
           return toFinding(await checkFromHere({ config, location, name, destination, signal }));
         },

@@ -1,5 +1,7 @@
 /** Asks a zone to cancel a task, and waits until it is over. */
+
 import { setTimeout } from "node:timers/promises";
+import { encodeQueueMessage } from "../../../lambdas/verification/task/encode-message.ts";
 import type { QueueMessage } from "../../../lambdas/verification/task/messages.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { TaskZone } from "./stored-task.ts";
@@ -13,7 +15,7 @@ export function cancelRefusal(task: Task): string | undefined {
 /** Only sends a queue message. The worker cancels the task and posts the outcome in the thread. */
 export async function sendCancel({ zone, task }: { zone: Pick<TaskZone, "queue">; task: Task }): Promise<void> {
   const message: QueueMessage = { type: "cancel", requestId: task.id };
-  await zone.queue.send({ body: JSON.stringify(message), group: task.message.team });
+  await zone.queue.send({ body: encodeQueueMessage(message), group: task.message.team });
 }
 
 type EndOfTask = {

@@ -1,5 +1,7 @@
 /** Retries a task as a new one. */
+
 import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { encodeQueueMessage } from "../../../lambdas/verification/task/encode-message.ts";
 import { createRetry, findRetryObstacle, type RetryObstacle } from "../../../lambdas/verification/task/retry.ts";
 import { retryIdOf } from "../../../lambdas/verification/task/routing.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
@@ -37,7 +39,7 @@ export async function sendRetry({
     if ((await store.get({ id: requestId })) !== undefined) continue;
     const trace = createTrace({ sampleRatio: sampleRatio() });
     const ask = createRetry({ task, requestId, receivedAtMs: Date.now(), trace });
-    await queue.send({ body: JSON.stringify(ask), group: task.message.team });
+    await queue.send({ body: encodeQueueMessage(ask), group: task.message.team });
     return { requestId, retryOf };
   }
   throw new Error(`${retryOf} has been retried ${maxRetries} times. Ask again in Slack.`);

@@ -1,5 +1,6 @@
 /** Lists messages and answers to try again: the dead letters of a stage, or the undelivered answers of one machine. */
 import { sekisho } from "../../../lambdas/shared/command-line.ts";
+import { encodeQueueMessage } from "../../../lambdas/verification/task/encode-message.ts";
 import type { QueueMessage } from "../../../lambdas/verification/task/messages.ts";
 import { queueGroupOf, type Task } from "../../../lambdas/verification/task/task.ts";
 import { type ParsedDeadLetter, parseDeadLetter, withDeadLetters } from "../../cli/aws/dead-letters/archive.ts";
@@ -141,5 +142,5 @@ export function redriveRefusal(task: Task): string | undefined {
 
 export async function sendRedrive({ zone, task }: { zone: Pick<TaskZone, "queue">; task: Task }): Promise<void> {
   const message: QueueMessage = { type: "redrive", requestId: task.id };
-  await zone.queue.send({ body: JSON.stringify(message), group: queueGroupOf(task) });
+  await zone.queue.send({ body: encodeQueueMessage(message), group: queueGroupOf(task) });
 }

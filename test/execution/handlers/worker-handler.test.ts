@@ -1,11 +1,14 @@
 /** The Execution worker's handler over batches of SQS. */
+
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it, jest } from "@jest/globals";
+import { SekishoError } from "../../../contracts/errors.ts";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
 import { handleExecutionBatches } from "../../../lambdas/execution/handlers/worker-handler.ts";
 import { createExecutionWorker, type ExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
 import { encodeExecutionMessage } from "../../../lambdas/execution/tasks/task-message.ts";
+import { NewerRecordError } from "../../../lambdas/shared/engine/record-version.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { createSqsEvent } from "../../doubles/aws/sqs-event.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
@@ -51,6 +54,27 @@ describe("a batch", () => {
     });
     expect(lines).toHaveLength(3);
     expect(lines.join("")).not.toContain("hunter2");
+  });
+
+  it("leaves to a newer version what only that can handle, and fails what is broken", async () => {
+    const sent: { body: string; delayMs?: number }[] = [];
+    const queue = { send: async (request: (typeof sent)[number]) => void sent.push(request) };
+    const worker: ExecutionWorker = {
+      async run({ taskId }) {
+        if (taskId === "newer") throw new SekishoError("unavailable", { cause: new NewerRecordError() });
+      },
+      look: async () => {},
+      vote: async () => {},
+    };
+    const { log } = collectLog({ service: "execution" });
+    const event = createSqsEvent([taskOf("newer"), '{"later":{"taskId":"t"}}', '{"taskId":7}', "no JSON"]);
+    expect(await handleExecutionBatches({ worker, queue, log, now: () => 1 })(event, context)).toEqual({
+      batchItemFailures: ["m2", "m3"].map((itemIdentifier) => ({ itemIdentifier })),
+    });
+    const left = sent.map(({ body, delayMs }) => ({ delayMs, ...JSON.parse(body) }));
+    expect(left).toContainEqual({ taskId: "newer", leftSinceMs: 1, delayMs: 5000 });
+    expect(left).toContainEqual({ later: { taskId: "t" }, leftSinceMs: 1, delayMs: 5000 });
+    expect(left).toHaveLength(2);
   });
 
   it("runs a doubled message once", async () => {

@@ -146,7 +146,7 @@ describe("a message that a person asks about", () => {
     const world = createWorld({ inSlack, text: { parts }, story });
     await world.deliver(submitted(1, instruction)).run();
     expect(world.posts.map(({ text, hasButtons }) => [text.split("\n")[0], hasButtons ? 1 : 0])).toEqual([
-      ["The agent couldn't finish this. Try again, or say it in other words.", buttons],
+      ["The agent couldn't finish this. Try again, or rephrase your request.", buttons],
     ]);
     const atMs = world.now();
     const click = { type: "button_click", requestId, team: "T1", channel: "C1", user: "U1", atMs } as const;
@@ -158,7 +158,7 @@ describe("a message that a person asks about", () => {
 
   it.each([
     ["the message", [], "I couldn't read that message."],
-    ["its files", inSlack, "The files of the original message are gone"],
+    ["its files", inSlack, "The files in the original message are no longer available"],
   ])("is not tried again without %s, and the thread says so", async (_what, left, said) => {
     const { parts } = createTaskText({ locale: "en" });
     const file = { id: "F1", name: "a.txt", mimetype: "text/plain", size: 3, url: "https://files.slack.com/F1" };

@@ -1,0 +1,16 @@
+/** Leaves a message to a worker of a newer version (docs/upgrade.md). */
+import { leaveToNewerVersion } from "../../shared/engine/leave-to-newer.ts";
+import { readQueuedIds } from "../../shared/queued-ids.ts";
+import { InterruptedStep } from "./held-lease.ts";
+import type { ActlessOptions } from "./run-step.ts";
+
+/** `thrown` says why a known message is left. Resolves to false if it has been left for too long. */
+export async function leaveMessage(
+  { queue, log, now = Date.now }: Pick<ActlessOptions, "queue" | "log" | "now">,
+  { body, thrown }: { body: string; thrown?: unknown },
+): Promise<boolean> {
+  const notBeforeMs = thrown instanceof InterruptedStep ? thrown.leaseUntilMs : undefined;
+  const isLeft = await leaveToNewerVersion({ queue, body, notBeforeMs, nowMs: now() });
+  if (isLeft) log.warn("left_to_newer_version", { ...readQueuedIds(body) });
+  return isLeft;
+}

@@ -1,0 +1,20 @@
+/** What the simulation takes of the product. One build of this file is one version of both zones. */
+export { SekishoError } from "../../../contracts/errors.ts";
+export { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
+export { handleExecutionBatches } from "../../../lambdas/execution/handlers/worker-handler.ts";
+export { createHost } from "../../../lambdas/execution/host.ts";
+export { createExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
+export { parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+export { readItem, writeItem } from "../../../lambdas/shared/engine/records.ts";
+export { createDestinations } from "../../../lambdas/verification/destinations.ts";
+export { parseUsage } from "../../../lambdas/verification/gate/gate.ts";
+export { parseRefusalRecord } from "../../../lambdas/verification/gate/refusals.ts";
+export { createPolicy } from "../../../lambdas/verification/gate/rules.ts";
+export { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";
+export { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
+export { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
+export { parseTask } from "../../../lambdas/verification/task/task.ts";
+export { parseThread } from "../../../lambdas/verification/task/thread.ts";
+export { parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
+export { createVerificationWorker } from "../../../lambdas/verification/worker/verification-worker.ts";
+export { parseZoneSecret } from "../../../lambdas/verification/zone-secret.ts";

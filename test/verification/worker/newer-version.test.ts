@@ -1,0 +1,39 @@
+/** A dead letter that only a newer version can handle is left to it. */
+import { describe, expect, it } from "@jest/globals";
+import { NewerRecordError } from "../../../lambdas/shared/engine/record-version.ts";
+import { silentLog } from "../../../lambdas/shared/log.ts";
+import { createHandleDeadLetter } from "../../../lambdas/verification/worker/dead-letter.ts";
+import type { ActlessOptions } from "../../../lambdas/verification/worker/run-step.ts";
+
+const requestId = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
+const weekMs = 7 * 24 * 3600_000;
+
+async function bury(message: object, nowMs: number) {
+  const sent: object[] = [];
+  let isKept = false;
+  const store = { get: () => Promise.reject(new NewerRecordError()) };
+  const queue = { send: async ({ body }: { body: string }) => void sent.push(JSON.parse(body)) };
+  const options = { store, queue, log: silentLog, now: () => nowMs } as unknown as ActlessOptions;
+  const keep = async () => {
+    isKept = true;
+  };
+  await createHandleDeadLetter(options)({ body: JSON.stringify(message), keep });
+  return { sent, isKept };
+}
+
+describe.each([
+  ["a message of an unknown type", { type: "next_wake", requestId }],
+  ["a wake-up of a record that cannot be read", { type: "wake", requestId, seq: 1 }],
+])("%s", (_what, message) => {
+  it("is sent again", async () => {
+    expect(await bury(message, 5)).toEqual({ sent: [{ ...message, leftSinceMs: 5 }], isKept: false });
+  });
+
+  it("is stored for an operator after a week", async () => {
+    expect(await bury({ ...message, leftSinceMs: 0 }, weekMs + 1)).toEqual({ sent: [], isKept: true });
+  });
+});
+
+it("a message without a type of ours and without a task is stored at once", async () => {
+  expect(await bury({ type: "next_wake" }, 5)).toEqual({ sent: [], isKept: true });
+});
