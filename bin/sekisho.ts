@@ -3,7 +3,7 @@ import { ConfigError } from "../lambdas/shared/config/config-error.ts";
 import { toFileError } from "../lambdas/shared/engine/sqlite/file-error.ts";
 import { escapeActiveCharacters } from "../lambdas/shared/untrusted-input.ts";
 import { AwsFailure } from "../lib/cli/aws/aws-failure.ts";
-import { type Command, exitCodes, isUsageError } from "../lib/cli/command.ts";
+import { type Command, exitCodes, formatHelp, isUsageError } from "../lib/cli/command.ts";
 
 // Each file is loaded only for its own commands, because loading the AWS clients takes a while.
 const files = {
@@ -32,7 +32,8 @@ const files = {
 
 type Entry = { summary: string; load: () => Promise<Command> };
 
-const commands: Record<string, Entry> = {
+/** All commands, in the order of the help. */
+export const commands: Record<string, Entry> = {
   start: entry(files.start, "start", "runs both zones on this machine, with a page in place of Slack"),
   verification: entry(files.verification, "verification", "runs the Verification zone alone, for the real Slack"),
   execution: entry(files.execution, "execution", "runs the Execution zone alone"),
@@ -90,7 +91,7 @@ export async function main(args: string[]): Promise<number> {
   try {
     const command = await entry.load();
     if (rest.includes("--help") || rest.includes("-h")) {
-      process.stdout.write(`${command.help.trim()}\n`);
+      process.stdout.write(`${formatHelp(command)}\n`);
       return exitCodes.success;
     }
     return await command.run({

@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { listAuthenticatorSecrets, listCardSecrets } from "../../lambdas/execution/config/execution-secrets.ts";
 import { type Environment, readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { type ConfigLocation, configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
@@ -15,10 +14,12 @@ import { unescapeMrkdwn } from "../../lambdas/verification/slack/api/user-text.t
 import type { Task } from "../../lambdas/verification/task/task.ts";
 import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
 import {
-  type Command,
   type CommandRun,
   closeWhenStopped,
+  configOption,
+  defineCommand,
   exitCodes,
+  option,
   requireSecrets,
   requireTokens,
   UsageError,
@@ -34,28 +35,21 @@ import { missingSecret, openRealSlack } from "../../lib/local/socket-mode-choice
 import { createTaskWatch } from "../../lib/local/task-watch.ts";
 import { createDoor } from "../../lib/local/web/door.ts";
 
-export const start: Command = {
-  help: `
-sekisho start [--once TEXT] [--config FILE]
-
+export const start = defineCommand({
+  name: "start",
+  about: `
 Runs both zones on 127.0.0.1 until Ctrl-C, with a page that replaces Slack. The Verification zone listens on port 3000
 (SEKISHO_PORT), the Execution zone on 8080 (SEKISHO_EXECUTION_PORT). Tasks are stored in .sekisho/ and survive a restart.
 
 With SLACK_APP_TOKEN and SLACK_BOT_TOKEN set, it uses the real Slack over Socket Mode, which needs no tunnel. With
 SLACK_SIGNING_SECRET and SLACK_BOT_TOKEN set, the real Slack sends its events to /slack/events through a tunnel. With
-either, there is no page.
-
-  --once TEXT     runs one task, prints the answer and exits
-  --config FILE   instead of ./sekisho.config.json
-
+either, there is no page.`,
+  options: { once: option("TEXT", "runs one task, prints the answer and exits"), config: configOption },
+  exits: `
 Exit code with --once: 0 the task succeeded; 1 it failed; 2 bad usage or configuration.
-Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info, warn, error; here warn by default).
-`,
+Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info, warn, error; here warn by default).`,
   async run(run) {
-    const { values } = parseArgs({
-      args: run.args,
-      options: { once: { type: "string" }, config: { type: "string" } },
-    });
+    const { values } = run;
     const location = { directory: run.directory, file: values.config };
     const given = {
       location,
@@ -81,7 +75,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
       lock.release();
     }
   },
-};
+});
 
 /** `directory` is the folder to which paths in the configuration are relative. */
 type Given = { location: ConfigLocation; config: Config; directory: string; environment: Environment };

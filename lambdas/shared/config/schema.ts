@@ -24,7 +24,7 @@ export const allowlistRuleSchema = z
     bot: botIdSchema
       .optional()
       .describe(
-        "Matches messages of this bot (B…), app (A…) or workflow (Wf…) that mention the bot. Without it, a rule matches people only.",
+        "Matches messages of this bot (B…), app (A…) or workflow (Wf…) that mention the bot, in place of user and group. Without it, a rule matches people only.",
       ),
     external: z
       .enum(["channels", "people"])
@@ -101,7 +101,9 @@ const limitsSchema = z
       .describe("The time limit for one call to the Execution zone, in milliseconds."),
     leaseMs: integer(500, 3600_000)
       .default(60_000)
-      .describe("How long a worker's lease on a task lasts, in milliseconds. More than 1.1 times callTimeoutMs."),
+      .describe(
+        "How long a worker's lease on a task lasts, in milliseconds. More than 1.1 times callTimeoutMs. It is renewed during a longer call of a destination.",
+      ),
     visibilityTimeoutMs: integer(1000, 12 * 3600_000)
       .default(90_000)
       .describe("The queue's visibility timeout, in milliseconds. More than leaseMs."),
@@ -143,7 +145,9 @@ export const configFields = z.strictObject({
   allowlist: z
     .array(allowlistRuleSchema)
     .default([])
-    .describe("Who may use the bot, in addition to the rules of `sekisho allow`. Without any rule, nobody may."),
+    .describe(
+      "Who may use the bot. A message is allowed if it matches every field of at least one rule, here or of `sekisho allow`. Without any rule, nobody may use the bot.",
+    ),
   files: filesSchema.prefault({}).describe("The limits for files of messages and answers."),
   destinations: z
     .record(nameSchema, destinationSchema)
@@ -153,7 +157,9 @@ export const configFields = z.strictObject({
     .array(routeSchema)
     .prefault([{ destination: "local" }])
     .describe("The rules that choose the destination of a message. The first route that matches decides."),
-  execution: executionSchema.prefault({}).describe("The Execution zone: its agent and its host."),
+  execution: executionSchema
+    .prefault({})
+    .describe("Sekisho's own Execution host and its agent. These keys have no effect on agents elsewhere."),
   limits: limitsSchema.prefault({}).describe("The limits and time limits of the Verification zone."),
   telemetry: telemetrySchema.prefault({}).describe("Log lines, metrics and spans of both zones."),
   usageHistory: usageHistorySchema
