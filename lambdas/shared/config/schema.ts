@@ -44,7 +44,7 @@ export const allowlistRuleSchema = z
   );
 export type AllowlistRule = z.infer<typeof allowlistRuleSchema>;
 
-const routeSchema = z.strictObject({
+export const routeSchema = z.strictObject({
   team: slackIdSchema.optional().describe("Matches messages in this workspace (T…)."),
   channel: slackIdSchema.optional().describe("Matches messages in this channel (C…)."),
   word: z
@@ -138,7 +138,7 @@ const operatorsSchema = z.strictObject({
     .describe("How the operators' page authenticates its users. Needed if it does not listen on loopback."),
 });
 
-/** Checks each field alone. `configSchema` also checks the fields against each other. */
+/** Checks each field alone. `parseConfig` also checks the fields against each other. */
 export const configFields = z.strictObject({
   $schema: z.string().optional().describe("The path of this schema, for editors."),
   slack: slackSchema.prefault({}).describe("The Slack app: its secrets and its behaviour."),
