@@ -107,6 +107,7 @@ async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
         store: join(storeFolderOf(run), "verification.db"),
         executionPort: Number(new URL(zones.executionUrl).port),
         steps: stepRecorder.steps,
+        fakeSlack: slack,
         door,
         log: log("sekisho"),
       });
