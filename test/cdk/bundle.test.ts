@@ -65,13 +65,13 @@ describe("a bundle", () => {
 
   it.each([
     ["ingress", 60],
-    ["worker", 796],
-    ["deadLetters", 352],
+    ["worker", 801],
+    ["deadLetters", 357],
     ["installFlow", 164],
-    ["executionUrl", 368],
-    ["executionWorker", 272],
+    ["executionUrl", 369],
+    ["executionWorker", 274],
     ["agentcore", 728],
-    ["container", 488],
+    ["container", 494],
   ] as const)("of %s loads at most %s KB at a cold start", (name, most) => {
     expect(echo(name).kilobytes).toBeLessThanOrEqual(most);
   });

@@ -55,6 +55,11 @@ describe("the syntax of a configuration", () => {
     expect(() => JSON.parse(text)).toThrow();
   });
 
+  it("lists one mistake of a line that makes no sense, and goes on with the next line", () => {
+    const places = checkSyntax('{ a: 1,\n"b": 2,\n"c": three }').problems.map((line) => line.replace(/: .*/, ""));
+    expect(places).toEqual(["line 1, column 3", "line 3, column 6"]);
+  });
+
   it("never quotes the text, because a secret may be in it", () => {
     const problems = problemsIn('{ "slack": { "botToken": xoxb-1-secret, "appToken": "xapp-1-secret } }');
     expect(problems.length).toBeGreaterThan(0);

@@ -102,6 +102,7 @@ describe("where Slack gives no names, ids are left", () => {
   it("without the scope of one kind, which leaves the others", async () => {
     await start({ scopes: ["users:read", "im:read"] });
     const direct = workspace.directMessages.id;
+    await names.find({ channels: [channel] });
     const found = await names.find({ users: [user], channels: [channel, direct], threads: [thread()] });
     expect(found.users.get(user)).toBe("Hanako");
     expect(found.channels).toEqual(new Map([[direct, "direct message"]]));
