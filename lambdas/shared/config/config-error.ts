@@ -42,7 +42,8 @@ function describe(issue: z.core.$ZodIssue, explainKey: ExplainKey, parent: Prope
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => `${formatPath([...path, key])}: ${explainKey(path, key)}`);
   }
-  return [`${formatPath(path) || "the file"}: ${issue.message}`];
+  const isMissing = issue.code === "invalid_type" && issue.message.endsWith("received undefined");
+  return [`${formatPath(path) || "the file"}: ${isMissing ? "is missing" : issue.message}`];
 }
 
 /** True if the value has another type than the union's member, such as a text instead of an object. */

@@ -152,7 +152,7 @@ describe("the configuration file", () => {
       { execution: { agent: { type: "other" } } },
       'execution.agent.type: must be one of "openai-compatible", "bedrock"',
     ],
-    [{ execution: { agent: { type: "bedrock" } } }, "execution.agent.modelId: "],
+    [{ execution: { agent: { type: "bedrock" } } }, "execution.agent.modelId: is missing"],
     [{ slack: { command: "/sekisho" } }, 'slack.command: must be an object such as { "name": "/sekisho" }'],
     [{ slack: { command: { name: "sekisho" } } }, "slack.command.name: must be a slash and a name"],
     [{ slack: { command: { name: "/a", reply: 1 } } }, "slack.command.reply: unknown key; choose from: name, answerIn"],
