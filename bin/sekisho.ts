@@ -3,7 +3,7 @@ import { ConfigError } from "../lambdas/shared/config/config-error.ts";
 import { toFileError } from "../lambdas/shared/engine/sqlite/file-error.ts";
 import { escapeActiveCharacters } from "../lambdas/shared/untrusted-input.ts";
 import { AwsFailure } from "../lib/cli/aws/aws-failure.ts";
-import { type Command, exitCodes, isUsageError } from "../lib/cli/command.ts";
+import { type Command, exitCodes, formatHelp, isUsageError } from "../lib/cli/command.ts";
 import { loadDotEnv, readsDotEnv } from "../lib/cli/dot-env.ts";
 
 // Each file is loaded only for its own commands, because loading the AWS clients takes a while.
@@ -34,7 +34,8 @@ const files = {
 
 type Entry = { summary: string; load: () => Promise<Command> };
 
-const commands: Record<string, Entry> = {
+/** All commands, in the order of the help. */
+export const commands: Record<string, Entry> = {
   init: entry(files.init, "init", "writes the files of a new project"),
   start: entry(files.start, "start", "runs both zones on this machine, with a page in place of Slack"),
   verification: entry(files.verification, "verification", "runs the Verification zone alone, for the real Slack"),
@@ -93,7 +94,7 @@ export async function main(args: string[]): Promise<number> {
   try {
     const command = await entry.load();
     if (rest.includes("--help") || rest.includes("-h")) {
-      process.stdout.write(`${command.help.trim()}\n`);
+      process.stdout.write(`${formatHelp(command)}\n`);
       return exitCodes.success;
     }
     const directory = process.cwd();

@@ -1,7 +1,7 @@
 /** `sekisho config`: checks the configuration, and pushes live settings to a stage without a deploy. */
 import { existsSync } from "node:fs";
 import type { AgentConfig } from "../../lambdas/shared/config/execution-schema.ts";
-import { type ConfigLocation, configDirectory, configPath, loadConfig } from "../../lambdas/shared/config/load.ts";
+import { type ConfigLocation, configPath } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { formatSecretName, hasSecret } from "../../lambdas/shared/config/secrets.ts";
 import { findExecutionTarget } from "../../lambdas/shared/config/stage-config.ts";
@@ -9,20 +9,23 @@ import type { Stage } from "../../lambdas/shared/config/stage-schema.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { pushLiveSettings } from "../../lib/cli/aws/push-live-settings.ts";
 import { readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
+import { checkConfig } from "../../lib/cli/check-config.ts";
 import { awsExits, configOption, defineCommand, exitCodes, flag } from "../../lib/cli/command.ts";
-import { listNonSlackSecrets, requireAgentFile } from "../../lib/cli/config-needs.ts";
+import { listNonSlackSecrets } from "../../lib/cli/config-needs.ts";
 import { noRouteText } from "../../lib/cli/destinations/route-key.ts";
 import { neededSecrets } from "../../lib/local/slack-installation.ts";
 
 export const configCheck = defineCommand({
   name: "config check",
-  about: "Checks sekisho.config.json (or FILE), and lists every problem with its path in the file.",
+  about: `
+Checks sekisho.config.json (or FILE), and lists every problem at once with its path in the file: broken syntax with its line,
+unknown keys with the key that was probably meant, wrong values, and routes to destinations that do not exist. A check that
+depends on a wrong value is left out until that value is right.`,
   options: { config: configOption },
   exits: "Exit code: 0 the file is valid; 2 it is not.",
   async run({ directory, print, note, values }) {
     const location = { directory, file: values.config };
-    const config = loadConfig(location);
-    requireAgentFile(config.execution.agent, configDirectory(location));
+    const config = checkConfig(location);
     print(sourceOf(location));
     const destinations = Object.keys(config.destinations).join(", ") || "none";
     const routes = config.routes.map(({ destination }) => destination.join(" or ")).join(", ") || "nowhere";

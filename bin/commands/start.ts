@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { listAuthenticatorSecrets, listCardSecrets } from "../../lambdas/execution/config/execution-secrets.ts";
 import { type Environment, readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { type ConfigLocation, configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
@@ -14,10 +13,13 @@ import { unescapeMrkdwn } from "../../lambdas/verification/slack/api/user-text.t
 import type { Task } from "../../lambdas/verification/task/task.ts";
 import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
 import {
-  type Command,
   type CommandRun,
   closeWhenStopped,
+  configOption,
+  defineCommand,
   exitCodes,
+  flag,
+  option,
   requireSecrets,
   requireTokens,
   UsageError,
@@ -37,31 +39,29 @@ import { createLocalLog } from "../../lib/local/terminal-log.ts";
 import { takePageSecret } from "../../lib/local/watch/supervise.ts";
 import { createDoor } from "../../lib/local/web/door.ts";
 
-export const start: Command = {
-  help: `
-sekisho start [--once TEXT] [--watch] [--config FILE]
-
+export const start = defineCommand({
+  name: "start",
+  about: `
 Runs both zones on 127.0.0.1 until Ctrl-C, with a page that replaces Slack. The Verification zone listens on port 3000
 (SEKISHO_PORT), the Execution zone on 8080 (SEKISHO_EXECUTION_PORT). Tasks are stored in .sekisho/ and survive a restart.
 
 With SLACK_APP_TOKEN and SLACK_BOT_TOKEN set, it uses the real Slack over Socket Mode, which needs no tunnel. With
 SLACK_SIGNING_SECRET and SLACK_BOT_TOKEN set, the real Slack sends its events to /slack/events through a tunnel. With
-either, there is no page.
-
-  --once TEXT     runs one task, prints the answer and exits
-  --watch         starts again when the agent file, a file that it imports, the configuration or .env changes; tasks are kept
-  --config FILE   instead of ./sekisho.config.json
-
+either, there is no page.`,
+  options: {
+    once: option("TEXT", "runs one task, prints the answer and exits"),
+    watch: flag(
+      "starts again when the agent file, a file that it imports, the configuration or .env changes; tasks are kept",
+    ),
+    config: configOption,
+  },
+  exits: `
 Exit code with --once: 0 the task succeeded; 1 it failed; 2 bad usage or configuration.
 Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info, warn, error; here warn by default),
 readable on a terminal, as JSON elsewhere. What goes wrong in your agent is printed with its line
-(SEKISHO_SHOW_AGENT_ERRORS=0 switches that off). Variables that are not set are taken from .env in the working directory.
-`,
+(SEKISHO_SHOW_AGENT_ERRORS=0 switches that off). Variables that are not set are taken from .env in the working directory.`,
   async run(run) {
-    const { values } = parseArgs({
-      args: run.args,
-      options: { once: { type: "string" }, config: { type: "string" }, watch: { type: "boolean" } },
-    });
+    const { values } = run;
     const location = { directory: run.directory, file: values.config };
     const given = {
       location,
@@ -89,7 +89,7 @@ readable on a terminal, as JSON elsewhere. What goes wrong in your agent is prin
       lock.release();
     }
   },
-};
+});
 
 /** `directory` is the folder to which paths in the configuration are relative. */
 type Given = {
@@ -127,6 +127,7 @@ async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
         store: join(storeFolderOf(run), "verification.db"),
         executionPort: Number(new URL(zones.executionUrl).port),
         steps: stepRecorder.steps,
+        fakeSlack: slack,
         door,
         log: log("sekisho"),
       });

@@ -9,13 +9,15 @@ import {
   option,
   UsageError,
 } from "../../lib/cli/command.ts";
+import { formatNamed, namesOf, namesWantedBy } from "../../lib/cli/names/named-task.ts";
 import { formatTable } from "../../lib/cli/table.ts";
 import { cancelRefusal, sendCancel, waitForEnd } from "../../lib/cli/tasks/cancel-task.ts";
 import { findTask, readTaskId } from "../../lib/cli/tasks/find-task.ts";
 import { retryRefusal, sendRetry } from "../../lib/cli/tasks/retry-task.ts";
 import { mergeOldestFirst, type TaskZone } from "../../lib/cli/tasks/stored-task.ts";
-import { formatTaskView, toListedTask, toTaskView } from "../../lib/cli/tasks/task-view.ts";
-import { withTaskZone } from "../../lib/cli/tasks/task-zone.ts";
+import { formatTaskSummary } from "../../lib/cli/tasks/task-summary.ts";
+import { toListedTask, toTaskView } from "../../lib/cli/tasks/task-view.ts";
+import { type NamedTaskZone, withTaskZone } from "../../lib/cli/tasks/task-zone.ts";
 import { describeOutcome, formatDuration } from "../../lib/cli/tasks/text.ts";
 import { listItems } from "../../lib/cli/zone/list-items.ts";
 import { zoneOptions } from "../../lib/cli/zone/zone.ts";
@@ -28,8 +30,12 @@ const json = flag("prints a JSON object");
 export const tasksList = defineCommand({
   name: "tasks list",
   about: `
-Lists the unfinished tasks, oldest first: request id, state, age, destination, channel, user, polls or attempts, and the
-next step. It shows no texts.`,
+Lists the unfinished tasks, oldest first: request id, state, age, destination, channel, person, polls or failed attempts, the
+next step, and the link of the thread. It shows no texts.
+
+With a bot token (SLACK_BOT_TOKEN, or the stage's secret if your credentials may read it) it shows the names of people and
+channels, which Slack gives with the scopes users:read and channels:read (groups:read, im:read and mpim:read for other
+channels). Without a token or a scope, and if Slack does not answer within 3 seconds, it shows ids. Names are not stored.`,
   options: {
     state: option("STATE", `only tasks in that state: ${states.join(", ")}`),
     thread: option(
@@ -47,15 +53,16 @@ next step. It shows no texts.`,
     const limit = readLimit(values.limit);
     const thread = readThread(values.thread);
     return withTaskZone(run, values, async (zone) => {
-      const rows: ListedTask[] = [];
+      const tasks: Task[] = [];
       for await (const task of select({ zone, state, thread, signal })) {
-        rows.push(toListedTask({ task, nowMs: Date.now() }));
-        if (rows.length > limit) break;
+        tasks.push(task);
+        if (tasks.length > limit) break;
       }
-      const shown = rows.slice(0, limit);
-      const lines = values.json ? shown.map((row) => JSON.stringify(row)) : formatTable(shown.map(toCells));
-      for (const line of lines) run.print(line);
-      if (rows.length > limit) note(`There are more tasks. Use --limit ${limit * 2} to see more.`);
+      const shown = tasks.slice(0, limit);
+      const names = await zone.names.find(namesWantedBy(shown));
+      const rows = shown.map((task) => toListedTask({ task, nowMs: Date.now(), names }));
+      for (const line of values.json ? rows.map((row) => JSON.stringify(row)) : formatList(rows)) run.print(line);
+      if (tasks.length > limit) note(`There are more tasks. Use --limit ${limit * 2} to see more.`);
       if (rows.length === 0) note(`There are no such tasks ${zone.where}.`);
       return signal.aborted ? exitCodes.interrupted : exitCodes.success;
     });
@@ -94,23 +101,48 @@ function readLimit(text: string): number {
   throw new UsageError(`--limit must be a number from 1 to 999999, not "${text}".`);
 }
 
-function toCells({ requestId, state, ageMs, destination, channel, user, attempts, polls, next }: ListedTask) {
+const heads = ["REQUEST", "STATE", "AGE", "DESTINATION", "CHANNEL", "PERSON", "CALLS", "NEXT"];
+
+function formatList(rows: readonly ListedTask[]): string[] {
+  if (rows.length === 0) return [];
+  const hasLinks = rows.some(({ link }) => link !== undefined);
+  return formatTable([hasLinks ? [...heads, "THREAD"] : heads, ...rows.map(toCells)]);
+}
+
+function toCells(row: ListedTask): string[] {
+  const { requestId, state, ageMs, destination, channel, user, attempts, polls, next } = row;
   const counts = [polls > 0 && `polls: ${polls}`, attempts > 0 && `attempts: ${attempts}`].filter(Boolean).join(" ");
-  return [requestId.slice(0, 8), state, formatDuration(ageMs), destination ?? "-", channel, user, counts, next];
+  const [place, person] = [formatNamed(channel, row.channelName), formatNamed(user, row.userName)];
+  return [
+    requestId.slice(0, 8),
+    state,
+    formatDuration(ageMs),
+    destination ?? "-",
+    place,
+    person,
+    counts || "-",
+    next,
+    row.link ?? "",
+  ];
 }
 
 export const tasksShow = defineCommand({
   name: "tasks show",
   args: "ID",
   about: `
-Shows the record of a task and the history of its states. Texts are replaced by their sizes. ID is the request id or its
-beginning, such as the eight characters below an answer in Slack. In a large stage the whole id is found faster.`,
-  options: { json, ...zoneOptions },
+Shows a task and the history of its states: who asked where and when, its destination, what is next or how it ended, and the
+link of its thread. --json shows the whole record. Texts are replaced by their sizes, and names come as in tasks list.
+
+ID is the request id or its beginning, such as the eight characters below an answer in Slack. In a large stage the whole id
+is found faster.`,
+  options: { json: flag("prints the whole record as a JSON object"), ...zoneOptions },
   exits: awsExits("there is no such task"),
   run: (run) =>
-    withTask(run, async ({ task }) => {
-      const given = { task, nowMs: Date.now() };
-      run.print(run.values.json ? JSON.stringify(toTaskView(given), null, 2) : formatTaskView(given).join("\n"));
+    withTask(run, async ({ zone, task }) => {
+      const names = await zone.names.find(namesWantedBy([task]));
+      const given = { task, nowMs: Date.now(), names };
+      const record = { ...toTaskView(given), ...namesOf(given) };
+      run.print(run.values.json ? JSON.stringify(record, null, 2) : formatTaskSummary(given).join("\n"));
       return exitCodes.success;
     }),
 });
@@ -182,7 +214,7 @@ make only one task. ID is the request id or its beginning.`,
 type TaskRun = CommandRun & { values: Parameters<typeof withTaskZone>[1]; positionals: string[] };
 
 /** Runs `work` on the task that the arguments name. */
-async function withTask(run: TaskRun, work: (found: { zone: TaskZone; task: Task }) => Promise<number>) {
+async function withTask(run: TaskRun, work: (found: { zone: NamedTaskZone; task: Task }) => Promise<number>) {
   const id = readTaskId(run.positionals);
   return withTaskZone(run, run.values, async (zone) =>
     work({ zone, task: await findTask({ zone, id, note: run.note }) }),

@@ -18,8 +18,15 @@ export type CommandRun = {
   note(text: string): void;
 };
 
-export type Command = {
-  help: string;
+/** What the help says of a command. `docs/reference/commands.md` is made from it. */
+export type CommandHelp = {
+  usage: string;
+  about: string;
+  options: { name: string; help: string }[];
+  exits: string;
+};
+
+export type Command = CommandHelp & {
   /** Resolves to the exit code. */
   run(run: CommandRun): Promise<number>;
 };
@@ -81,9 +88,15 @@ type CommandDefinition<O extends Options> = {
  */
 export function defineCommand<const O extends Options>(command: CommandDefinition<O>): Command {
   const { name, args, about, options, exits, run } = command;
-  const usage = ["sekisho", name, args, "[options]"].filter(Boolean).join(" ");
+  const rows = Object.entries(options).map(([key, { value, help }]) => ({
+    name: [`--${key}`, value].filter(Boolean).join(" "),
+    help,
+  }));
   return {
-    help: [usage, about.trim(), optionLines(options).join("\n"), exits?.trim()].filter(Boolean).join("\n\n"),
+    usage: ["sekisho", name, args, "[options]"].filter(Boolean).join(" "),
+    about: about.trim(),
+    options: rows,
+    exits: (exits ?? "").trim(),
     run: (given) => {
       const allowPositionals = args !== undefined;
       const { values, positionals } = parseArgs<Parsing<O>>({
@@ -105,9 +118,14 @@ export function awsExits(failure?: string): string {
 const mostNameWidth = 22;
 const helpWidth = 94;
 
-function optionLines(options: Options): string[] {
-  const rows = Object.entries(options).map(([name, { value, help }]) => ({
-    name: `  --${[name, value].filter(Boolean).join(" ")}`,
+/** The help as a terminal shows it. */
+export function formatHelp({ usage, about, options, exits }: CommandHelp): string {
+  return [usage, about, optionLines(options).join("\n"), exits].filter((part) => part !== "").join("\n\n");
+}
+
+function optionLines(options: CommandHelp["options"]): string[] {
+  const rows = options.map(({ name, help }) => ({
+    name: `  ${name}`,
     lines: help.match(new RegExp(`.{1,${helpWidth}}(?: |$)`, "g")) ?? [],
   }));
   const width = Math.min(mostNameWidth, Math.max(...rows.map(({ name }) => name.length)));

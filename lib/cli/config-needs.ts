@@ -14,9 +14,15 @@ import { UsageError } from "./command.ts";
 
 /** Checks that the file exists, and does not run it. */
 export function requireAgentFile(agent: AgentConfig, directory: string): void {
-  if (typeof agent !== "string" || agent === "echo") return;
+  const [problem] = agentFileProblems(agent, directory);
+  if (problem !== undefined) throw new UsageError(`${problem}.`);
+}
+
+/** `agent` is the value in the file, which may be wrong in other ways. */
+export function agentFileProblems(agent: unknown, directory: string): string[] {
+  if (typeof agent !== "string" || !/^\.{0,2}\//.test(agent)) return [];
   const file = resolve(directory, agent);
-  if (!existsSync(file)) throw new UsageError(`execution.agent: the file ${file} does not exist.`);
+  return existsSync(file) ? [] : [`execution.agent: the file ${file} does not exist`];
 }
 
 /** The secrets of destinations, of the Execution zone, of telemetry and of the operators' page. */

@@ -79,6 +79,15 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
     expect(await page.content()).not.toContain("What is a sekisho");
   });
 
+  it("shows people and channels by name, with their ids", async () => {
+    const first = rows().first();
+    await first.getByText("You", { exact: true }).waitFor();
+    expect(await first.getByText("#general").getAttribute("title")).toBe("CSTANDIN");
+    await first.click();
+    await page.getByText("You (UPERSON)").waitFor();
+    await page.getByText("#general (CSTANDIN)").waitFor();
+  });
+
   it("shows what a filter leaves, by state and by id", async () => {
     await page.getByRole("button", { name: /Failed/ }).click();
     await rows().getByText("failed: execution_failed").waitFor();
@@ -89,6 +98,9 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
     await page.getByLabel("My Slack member ID").fill("uperson");
     await rows().nth(1).waitFor();
     await page.getByRole("searchbox", { name: "Filter" }).fill("cstandin waiting");
+    expect(await rows().count()).toBe(1);
+    await page.getByRole("searchbox", { name: "Filter" }).fill("#general waiting");
+    await rows().first().waitFor();
     expect(await rows().count()).toBe(1);
     await page.getByRole("searchbox", { name: "Filter" }).fill("0123abcd");
     await page.getByRole("link", { name: "Search all tasks for 0123abcd" }).click();

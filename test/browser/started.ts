@@ -55,6 +55,7 @@ export async function startWithPage(): Promise<Started> {
     store: join(folder, "verification.db"),
     executionPort: Number(new URL(zones.executionUrl).port),
     steps: stepRecorder.steps,
+    fakeSlack: slack,
     door,
     log: silentLog,
   });

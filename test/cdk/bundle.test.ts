@@ -57,13 +57,13 @@ function textOf(files: ReadonlyMap<string, Uint8Array>): string {
 
 const ceilings = [
   ["ingress", 60],
-  ["worker", 791],
-  ["deadLetters", 354],
+  ["worker", 796],
+  ["deadLetters", 360],
   ["installFlow", 153],
-  ["executionUrl", 370],
-  ["executionWorker", 275],
-  ["agentcore", 722],
-  ["container", 490],
+  ["executionUrl", 372],
+  ["executionWorker", 276],
+  ["agentcore", 723],
+  ["container", 496],
 ] as const;
 
 describe("a bundle", () => {

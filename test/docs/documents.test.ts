@@ -12,7 +12,6 @@ import { legacyErrorResultSchema, type MethodName, methods } from "../../contrac
 import { buildOpenRpc } from "../../contracts/openrpc.ts";
 import type { Agent, AgentContext, AgentTask, TaskUpdate } from "../../lambdas/execution/agents/agent.ts";
 import { runAgent } from "../../lambdas/execution/agents/agent.ts";
-import { configJsonSchema } from "../../lambdas/shared/config/json-schema.ts";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { b, configWith, synthAll } from "../cdk/synth.ts";
 import { commandHere } from "../cli/aws/command-here.ts";
@@ -88,25 +87,6 @@ it("docs/explanation/architecture.md describes every folder of the Verification 
   expect(folders.filter((path) => !page.includes(`\`${path.replace(/\/?$/, "/")}\``))).toEqual([]);
 });
 
-it("docs/reference/commands.md lists every command of the help, and no other", async () => {
-  const { stdout } = await commandHere(["--help"], {});
-  const commands = [...stdout.matchAll(/^ {2}(\S+(?: \S+)?) {2}/gm)].map(([, name = ""]) => name);
-  const usages = tablesIn(textOf("docs/reference/commands.md")).flatMap((rows) => rows.map(([usage = ""]) => usage));
-  expect(commands.length).toBeGreaterThan(30);
-  expect([...new Set(usages.flatMap((usage) => namesIn(usage, commands)))].sort()).toEqual([...commands].sort());
-});
-
-/** `tasks list \| show ID` are two; `send TEXT` is one. */
-function namesIn(usage: string, commands: readonly string[]): string[] {
-  const [first = "", ...rest] = usage
-    .replaceAll("`", "")
-    .replaceAll(/\[[^\]]*\]/g, "")
-    .split(/[\s\\|]+/);
-  const isGroup = commands.some((name) => name.startsWith(`${first} `));
-  const seconds = rest.filter((word) => /^[a-z]+$/.test(word));
-  return isGroup && seconds.length > 0 ? seconds.map((second) => `${first} ${second}`) : [first];
-}
-
 it("docs/reference/permissions.md has a row for every command that uses a stage, and for no other", async () => {
   const helpOf = async (args: string[]) => (await commandHere([...args, "--help"], {})).stdout;
   const commands = [...(await helpOf([])).matchAll(/^ {2}(\S+(?: \S+)?) {2}/gm)].map(([, name = ""]) => name);
@@ -119,23 +99,6 @@ it("docs/reference/permissions.md has a row for every command that uses a stage,
   expect(ofStages.filter((name) => !isNamed(name))).toEqual([]);
   expect(named.filter((one) => !commands.some((name) => name === one || name.startsWith(`${one} `)))).toEqual([]);
 });
-
-it("docs/reference/configuration.md names every key of the configuration", () => {
-  const page = textOf("docs/reference/configuration.md");
-  const keys = [...new Set(keysOf(JSON.parse(configJsonSchema())))];
-  expect(keys.length).toBeGreaterThan(100);
-  const isNamed = (key: string) => new RegExp(`["\`.]${key.replace("$", "\\$")}(?:\\[\\])?["\`.]`).test(page);
-  // The skills of an agent card, a key's id and a provider are explained in docs/reference/a2a.md.
-  const ofCards = ["id", "tags", "examples", "organization", "key", "keyId", "algorithm", "jku", "allowLoopback"];
-  expect(keys.filter((key) => !isNamed(key) && !ofCards.includes(key))).toEqual([]);
-});
-
-function keysOf(schema: unknown): string[] {
-  if (typeof schema !== "object" || schema === null) return [];
-  const { properties = {} } = schema as { properties?: Record<string, unknown> };
-  const inner = Object.entries(schema).flatMap(([name, value]) => (name === "properties" ? [] : keysOf(value)));
-  return [...Object.keys(properties), ...Object.values(properties).flatMap(keysOf), ...inner];
-}
 
 it("docs/reference/logs-and-metrics.md explains lines that are written to the log, and knows every one that says that something is wrong", () => {
   const sources = globSync(["lambdas/**/*.ts", "lib/local/**/*.ts"], { cwd: root }).map(textOf);

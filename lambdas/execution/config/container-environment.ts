@@ -5,14 +5,26 @@ import { ConfigError } from "../../shared/config/config-error.ts";
 import { logVariables, parseVariables, portSchema } from "../../shared/config/environment.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
 
-const environmentSchema = z.object({
-  PORT: portSchema.default(8080),
-  SEKISHO_HOSTNAME: z.string().default("0.0.0.0"),
-  SEKISHO_STORE: z.string().default("execution.db"),
-  SEKISHO_CONFIG_FILE: z.string().optional(),
+/** The variables with their meaning. */
+export const containerVariables = {
+  PORT: portSchema.prefault("8080").describe("The port to listen on, which the platform sets. 0 selects a free port."),
+  SEKISHO_HOSTNAME: z
+    .string()
+    .default("0.0.0.0")
+    .describe("The address to listen on. Beyond loopback the configuration must have an authenticator."),
+  SEKISHO_STORE: z
+    .string()
+    .default("execution.db")
+    .describe("The sqlite file of tasks, on a local disk. A relative path starts at the working directory."),
+  SEKISHO_CONFIG_FILE: z
+    .string()
+    .optional()
+    .describe("A configuration to use instead of config.json, with the same agent. Default: config.json."),
   ...logVariables,
-  AWS_REGION: z.string().optional(),
-});
+  AWS_REGION: z.string().optional().describe("The region of a model of Amazon Bedrock. Default: the SDK finds it."),
+};
+
+const environmentSchema = z.object(containerVariables);
 
 export type ContainerEnvironment = ReturnType<typeof readContainerEnvironment>;
 

@@ -11,11 +11,16 @@ function cardText(maxLength: number) {
 }
 
 const skillSchema = z.strictObject({
-  id: cardText(256),
-  name: cardText(256),
-  description: cardText(10_000),
-  tags: z.array(cardText(256)).min(1, "must have at least one tag").max(50),
-  examples: z.array(cardText(10_000)).min(1, "must not be empty; add an example or leave it out").max(50).optional(),
+  id: cardText(256).describe("The id of the skill, which no other skill has."),
+  name: cardText(256).describe("The name of the skill."),
+  description: cardText(10_000).describe("What the skill does."),
+  tags: z.array(cardText(256)).min(1, "must have at least one tag").max(50).describe("Words by which it is found."),
+  examples: z
+    .array(cardText(10_000))
+    .min(1, "must not be empty; add an example or leave it out")
+    .max(50)
+    .optional()
+    .describe("Messages that the skill understands."),
 });
 type Skill = z.infer<typeof skillSchema>;
 
@@ -30,7 +35,10 @@ const signatureSchema = z.strictObject({
 });
 export type CardSignatureConfig = z.infer<typeof signatureSchema>;
 
-const providerSchema = z.strictObject({ organization: cardText(256), url: httpUrl() });
+const providerSchema = z.strictObject({
+  organization: cardText(256).describe("The name of the organization."),
+  url: httpUrl().describe("The URL of its website."),
+});
 
 export const a2aSchema = z
   .strictObject({
@@ -61,9 +69,7 @@ export const a2aSchema = z
     provider: providerSchema.optional().describe("The organization that provides the agent. Default: not on the card."),
     documentationUrl: httpUrl().optional().describe("The URL of the agent's documentation. Default: not on the card."),
     iconUrl: httpUrl().optional().describe("The URL of the agent's icon. Default: not on the card."),
-    tenant: cardText(256)
-      .optional()
-      .describe("The tenant that clients must send. Default: none, and clients must send none."),
+    tenant: cardText(256).optional().describe("The tenant that clients must send. Default: clients must send none."),
     cardVersion: z
       .enum(["1.0", "0.3"])
       .default("1.0")

@@ -19,7 +19,7 @@ export const authorizerSchema = z.discriminatedUnion(
   [
     z.strictObject({ type: z.literal("none") }).describe("Sends no credentials. Allowed on loopback only."),
     z
-      .strictObject({ type: z.literal("bearer"), token: secretSchema })
+      .strictObject({ type: z.literal("bearer"), token: secretSchema.describe("The shared token.") })
       .describe("Sends a shared token in the Authorization header."),
     z
       .strictObject({
@@ -111,7 +111,7 @@ export const authorizerSchema = z.discriminatedUnion(
         type: z.literal("oauth-client-credentials"),
         tokenUrl: httpUrl().describe("The token endpoint of the OAuth 2 server."),
         clientId: z.string().min(1).max(1000).describe("The client id."),
-        clientSecret: secretSchema,
+        clientSecret: secretSchema.describe("The client secret."),
         scope: scope.optional().describe("The scopes of the token, separated by spaces. Default: none are requested."),
         audience: audience
           .optional()

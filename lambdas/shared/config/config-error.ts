@@ -18,22 +18,32 @@ export class ConfigError extends Error {
 export function parseWith<T>({ schema, json, name }: { schema: z.ZodType<T>; json: unknown; name: string }): T {
   const parsed = schema.safeParse(json);
   if (parsed.success) return parsed.data;
-  throw new ConfigError(
-    name,
-    parsed.error.issues.flatMap((issue) => describe(issue)),
-  );
+  throw new ConfigError(name, describeIssues(parsed.error.issues));
 }
 
+/** The lines for zod's issues. `explainKey` says what is wrong with an unknown key of the object at `path`. */
+export function describeIssues(
+  issues: readonly z.core.$ZodIssue[],
+  explainKey: ExplainKey = () => "unknown key",
+): string[] {
+  return issues.flatMap((issue) => describe(issue, explainKey));
+}
+type ExplainKey = (path: PropertyKey[], key: string) => string;
+
 /** A union's own message is vague, so this reports the issues of the member that matches best. */
-function describe(issue: z.core.$ZodIssue, parent: PropertyKey[] = []): string[] {
+function describe(issue: z.core.$ZodIssue, explainKey: ExplainKey, parent: PropertyKey[] = []): string[] {
   const path = [...parent, ...issue.path];
   if (issue.code === "invalid_union") {
     const meant = issue.errors.filter((issues) => !issues.some(isOtherType));
     const [best] = meant.toSorted((a, b) => depth(b) - depth(a) || a.length - b.length);
-    if (best !== undefined) return best.flatMap((inner) => describe(inner, path));
+    if (best !== undefined) return best.flatMap((inner) => describe(inner, explainKey, path));
   }
-  if (issue.code === "invalid_key") return issue.issues.flatMap((inner) => describe(inner, path));
-  return [`${formatPath(path) || "the file"}: ${issue.message}`];
+  if (issue.code === "invalid_key") return issue.issues.flatMap((inner) => describe(inner, explainKey, path));
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => `${formatPath([...path, key])}: ${explainKey(path, key)}`);
+  }
+  const isMissing = issue.code === "invalid_type" && issue.message.endsWith("received undefined");
+  return [`${formatPath(path) || "the file"}: ${isMissing ? "is missing" : issue.message}`];
 }
 
 /** True if the value has another type than the union's member, such as a text instead of an object. */

@@ -4,30 +4,29 @@ import { callTimes, maxStageCallMs, resolveLongPollMs } from "./call-time.ts";
 import { isOwnExecution, listAddresses, resolveAuthorizerConfig } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { AgentConfig } from "./execution-schema.ts";
-import { type Config, configFields } from "./schema.ts";
+import type { Config } from "./schema.ts";
 import { isLocalOnly, longestTaskMs, maxLambdaTaskMs } from "./stage-config.ts";
+import { findClosest } from "./unknown-key.ts";
+import type { ValidParts } from "./valid-parts.ts";
 
 /** `path` is the field to change, and `message` says how. */
 export type Problem = { path: (string | number)[]; message: string };
 
-export const configSchema = configFields.superRefine((config, context) => {
-  for (const problem of crossCheck(config)) context.addIssue({ code: "custom", ...problem });
-});
-
-function crossCheck(config: Config): Problem[] {
+/** Leaves out the checks that need an invalid section. */
+export function crossCheck({ config, destinationNames, invalidSections }: ValidParts): Problem[] {
+  const areValid = (...sections: (keyof Config)[]) => !sections.some((section) => invalidSections.has(section));
   return [
-    ...routeProblems(config),
+    ...routeProblems(config, destinationNames),
     ...destinationProblems(config),
     ...callTimeProblems(config),
-    ...budgetProblems(config),
-    ...longPollProblems(config),
-    ...tokenProblems(config),
-    ...stageProblems(config),
+    ...(areValid("execution", "limits") ? budgetProblems(config) : []),
+    ...(areValid("limits") ? longPollProblems(config) : []),
+    ...(areValid("execution") ? tokenProblems(config) : []),
+    ...(areValid("execution", "limits") ? stageProblems(config) : []),
   ];
 }
 
-function routeProblems({ routes, destinations }: Config): Problem[] {
-  const known = Object.keys(destinations).join(", ") || "none";
+function routeProblems({ routes }: Config, known: readonly string[] | undefined): Problem[] {
   return routes.flatMap(({ team, channel, word, destination: names }, index) => {
     const problems: Problem[] = [];
     if ((team ?? channel ?? word) === undefined && index < routes.length - 1) {
@@ -36,17 +35,20 @@ function routeProblems({ routes, destinations }: Config): Problem[] {
       problems.push({ path: ["routes", index], message });
     }
     const path = ["routes", index, "destination"];
-    for (const name of names.filter((each) => !Object.hasOwn(destinations, each))) {
-      problems.push({
-        path,
-        message: `there is no destination "${name}"; add it to destinations, or choose from: ${known}`,
-      });
+    for (const name of names.filter((each) => known?.includes(each) === false)) {
+      problems.push({ path, message: `there is no destination "${name}"; ${destinationHint(name, known)}` });
     }
     for (const name of names.filter((each, index) => names.indexOf(each) < index)) {
       problems.push({ path, message: `"${name}" appears more than once; keep one` });
     }
     return problems;
   });
+}
+
+function destinationHint(name: string, known: readonly string[] = []): string {
+  const closest = findClosest(name, known);
+  if (closest !== undefined) return `did you mean "${closest}"?`;
+  return `add it to destinations, or choose from: ${known.join(", ") || "none"}`;
 }
 
 function destinationProblems({ destinations }: Config): Problem[] {

@@ -36,7 +36,9 @@ const anyDestination = {
   dialect: dialectSchema.default("zone").describe("The dialect of the peer's error codes."),
   idempotent: z
     .boolean()
-    .describe("The peer deduplicates tasks by request id. If false, a send whose outcome is unknown is not repeated."),
+    .describe(
+      "The peer deduplicates tasks by request id. If false, a send whose outcome is unknown is not repeated, and the user reads that the task may have run.",
+    ),
   omitFields: z
     .array(omittableFieldSchema)
     .default([])
@@ -54,7 +56,12 @@ const anyDestination = {
         .union(
           [
             z.enum(["asker", "anyone"]),
-            z.strictObject({ group: z.string().regex(/^[A-Z0-9]{1,64}$/, "must be a Slack id") }),
+            z.strictObject({
+              group: z
+                .string()
+                .regex(/^[A-Z0-9]{1,64}$/, "must be a Slack id")
+                .describe("The id of the user group (S…)."),
+            }),
           ],
           'must be "asker", "anyone" or { "group": "S…" }',
         )
@@ -83,11 +90,11 @@ export const destinationSchema = z.discriminatedUnion("transport", [
       transport: z.literal("https"),
       ...anyDestination,
       url: httpUrl().optional().describe("The URL of the peer. Default: the Execution zone of this configuration."),
-      authorizer: authorizerSchema.default({ type: "none" }),
+      authorizer: authorizerSchema.default({ type: "none" }).describe("How calls prove who makes them."),
       idempotent: anyDestination.idempotent
         .optional()
         .describe(
-          "The peer deduplicates tasks by request id. If false, a send whose outcome is unknown is not repeated. Default: true without url, false with url.",
+          "The peer deduplicates tasks by request id. If false, a send whose outcome is unknown is not repeated, and the user reads that the task may have run. Default: true without url, false with url.",
         ),
     })
     .transform((destination) => ({
@@ -109,12 +116,12 @@ export const destinationSchema = z.discriminatedUnion("transport", [
         .enum(["highest", "1.0", "0.3"])
         .default("highest")
         .describe("The version of A2A. highest: the highest one that both the card and Sekisho support."),
-      authorizer: authorizerSchema.default({ type: "none" }),
+      authorizer: authorizerSchema.default({ type: "none" }).describe("How calls prove who makes them."),
       dialect: dialectSchema.default("a2a").describe("The dialect of the peer's error codes."),
       idempotent: anyDestination.idempotent
         .optional()
         .describe(
-          "The peer deduplicates messages by message id. If false, a send whose outcome is unknown is not repeated. Default: true without card, false with card.",
+          "The peer deduplicates messages by message id. If false, a send whose outcome is unknown is not repeated, and the user reads that the task may have run. Default: true without card, false with card.",
         ),
       longPollMs: z
         .literal(0, "must be 0, because A2A has no long polls")

@@ -10,23 +10,36 @@ export const portSchema = z
 
 /** For every entry that writes log lines. */
 export const logVariables = {
-  SEKISHO_LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).optional(),
+  SEKISHO_LOG_LEVEL: z
+    .enum(["debug", "info", "warn", "error"])
+    .optional()
+    .describe("The lowest level of log lines: debug, info, warn or error. Default: telemetry.logs.level."),
   SEKISHO_LOG_DEBUG_RATIO: z
     .string()
     .transform(Number)
     .refine((ratio) => ratio >= 0 && ratio <= 1, "must be a number from 0 to 1")
-    .optional(),
+    .optional()
+    .describe("The share of tasks, from 0 to 1, that are logged at all levels. Default: telemetry.logs.debugRatio."),
 };
 
-const environmentSchema = z.object({
-  SEKISHO_PORT: portSchema.default(3000),
-  SEKISHO_EXECUTION_PORT: portSchema.default(8080),
-  SEKISHO_METRICS_PORT: portSchema.optional(),
-  SEKISHO_SHOW_AGENT_ERRORS: z.enum(["0", "1"]).default("1"),
+/** The variables of the local commands, with their meaning. */
+export const environmentVariables = {
+  SEKISHO_PORT: portSchema.prefault("3000").describe("The port of the Verification zone on this machine."),
+  SEKISHO_EXECUTION_PORT: portSchema.prefault("8080").describe("The port of the Execution zone on this machine."),
+  SEKISHO_METRICS_PORT: portSchema.optional().describe("The port of the Verification zone's metrics. Default: none."),
+  SEKISHO_SHOW_AGENT_ERRORS: z
+    .enum(["0", "1"])
+    .default("1")
+    .describe("1 prints what an agent throws, for its developer."),
   ...logVariables,
-  AWS_REGION: z.string().optional(),
-  AWS_DEFAULT_REGION: z.string().optional(),
-});
+  AWS_REGION: z
+    .string()
+    .optional()
+    .describe("The AWS region of secrets, models and tokens whose region the configuration does not name."),
+  AWS_DEFAULT_REGION: z.string().optional().describe("The same, if AWS_REGION is not set."),
+};
+
+const environmentSchema = z.object(environmentVariables);
 
 export type Environment = ReturnType<typeof readEnvironment>;
 

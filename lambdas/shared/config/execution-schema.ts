@@ -41,8 +41,11 @@ const agentSchema = z.union(
             maxTokens: integer(1).optional().describe("The most tokens of an answer. Default: the model's own."),
             guardrail: z
               .strictObject({
-                id: z.string().min(1),
-                version: z.string().regex(/^(DRAFT|\d{1,8})$/, "must be DRAFT or a number"),
+                id: z.string().min(1).describe("The id of the guardrail."),
+                version: z
+                  .string()
+                  .regex(/^(DRAFT|\d{1,8})$/, "must be DRAFT or a number")
+                  .describe("Its version: DRAFT or a number."),
               })
               .optional()
               .describe("The Bedrock guardrail that checks messages and answers. Default: none."),
@@ -79,12 +82,12 @@ export const executionSchema = z
     syncBudgetMs: integer(0, 60_000)
       .default(20_000)
       .describe(
-        "How long a call waits for the task's result before it answers `accepted`, in milliseconds. Less than 0.9 times limits.callTimeoutMs.",
+        "How long a call waits for the task's result before it answers `accepted`, in milliseconds. Less than 0.9 times limits.callTimeoutMs. On one machine and in a container it answers 0.3 s after the agent has begun to write its answer, if that is sooner.",
       ),
     maxTaskMs: integer(1000, 8 * 3600_000)
       .optional()
       .describe(
-        "The longest time for a task, in milliseconds. Default and maximum: 8 hours; on AgentCore 2 minutes less than a session's lifetime; on Lambda 14 minutes.",
+        "The longest time for a task, in milliseconds. Default: the most that the platform allows: 8 hours; on AgentCore 2 minutes less than a session's lifetime; on Lambda 14 minutes.",
       ),
     leaseMs: integer(500)
       .default(20_000)
@@ -110,7 +113,9 @@ export const executionSchema = z
     a2a: a2aSchema.prefault({}).describe("Serves the Execution host as an A2A agent."),
     dialects: dialectPathsSchema
       .default({})
-      .describe("More paths that take requests, each with the dialect of its error codes."),
+      .describe(
+        "More paths that take requests, each with the dialect of its error codes: zone, zone-strict, a2a, a2a-0.3, cleveragents or vapora.",
+      ),
   })
   .refine(({ authenticator, a2a }) => authenticator.type !== "none" || a2a.extendedSkills === undefined, {
     path: ["a2a", "extendedSkills"],

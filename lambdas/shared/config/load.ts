@@ -3,9 +3,11 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { findRepeatedKeys } from "../repeated-keys.ts";
 import { isJsonObject } from "../untrusted-input.ts";
-import { ConfigError, configFileName, formatPath, parseWith } from "./config-error.ts";
-import { configSchema } from "./cross-checks.ts";
-import type { Config } from "./schema.ts";
+import { ConfigError, configFileName, describeIssues, formatPath } from "./config-error.ts";
+import { crossCheck } from "./cross-checks.ts";
+import { type Config, configFields } from "./schema.ts";
+import { findClosest, knownKeys } from "./unknown-key.ts";
+import { allValid, takeValidParts } from "./valid-parts.ts";
 
 /** `directory` is the working directory of the command. `file` is the path that the user gave. */
 export type ConfigLocation = { directory: string; file?: string | undefined };
@@ -27,11 +29,13 @@ export function loadConfig(location: ConfigLocation): Config {
 
 /** For the Execution zone alone. Ignores `destinations` and `routes`, so that its file need not have them. */
 export function loadExecutionConfig(location: ConfigLocation): Config {
-  const { json, name } = readConfig(location);
-  return parseConfig({ json: isJsonObject(json) ? { ...json, destinations: {}, routes: [] } : json, name });
+  const { json, ...file } = readConfig(location);
+  return parseConfig({ json: isJsonObject(json) ? { ...json, destinations: {}, routes: [] } : json, ...file });
 }
 
-function readConfig(location: ConfigLocation): { json: unknown; name: string } {
+type ConfigFile = { json: unknown; name: string; problems?: string[] };
+
+function readConfig(location: ConfigLocation): ConfigFile {
   const name = configPath(location);
   let text: string;
   try {
@@ -40,11 +44,11 @@ function readConfig(location: ConfigLocation): { json: unknown; name: string } {
     if (location.file === undefined && (cause as NodeJS.ErrnoException).code === "ENOENT") return { json: {}, name };
     throw new ConfigError(name, [`the file cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`]);
   }
-  return { json: parseJson({ text, path: name }), name };
+  return { ...parseJson({ text, path: name }), name };
 }
 
-/** Refuses a repeated key, because JSON.parse silently takes the last one. */
-function parseJson({ text, path }: { text: string; path: string }): unknown {
+/** Reports repeated keys, because JSON.parse silently takes the last one. */
+function parseJson({ text, path }: { text: string; path: string }): Pick<ConfigFile, "json" | "problems"> {
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -52,12 +56,33 @@ function parseJson({ text, path }: { text: string; path: string }): unknown {
     throw new ConfigError(path, [`the file is not JSON: ${cause instanceof Error ? cause.message : "unknown"}`]);
   }
   const repeated = [...findRepeatedKeys(text)];
-  if (repeated.length === 0) return json;
-  const problems = repeated.map((key) => `${formatPath(key)}: appears more than once; keep one`);
-  throw new ConfigError(path, problems);
+  return { json, problems: repeated.map((key) => `${formatPath(key)}: appears more than once; keep one`) };
 }
 
-/** Throws a ConfigError with all problems. */
-export function parseConfig({ json, name = configFileName }: { json: unknown; name?: string }): Config {
-  return parseWith({ schema: configSchema, json, name });
+type GivenConfig = { json: unknown; name?: string; problems?: string[] };
+
+/** Throws a ConfigError with all problems, which come after those that are given. */
+export function parseConfig({ json, name = configFileName, problems = [] }: GivenConfig): Config {
+  const parsed = configFields.safeParse(json);
+  const issues = parsed.success ? [] : parsed.error.issues;
+  const all = [
+    ...problems,
+    ...describeIssues(issues, (path, key) => explainKey({ json, path, key })),
+    ...crossCheck(parsed.success ? allValid(parsed.data) : takeValidParts(json)).map(
+      ({ path, message }) => `${formatPath(path)}: ${message}`,
+    ),
+  ];
+  if (parsed.success && all.length === 0) return parsed.data;
+  throw new ConfigError(name, all);
+}
+
+/** More keys would not help to find the right one. */
+const mostKeysListed = 12;
+
+function explainKey({ json, path, key }: { json: unknown; path: PropertyKey[]; key: string }): string {
+  const known = knownKeys({ schema: configFields, json, path });
+  const closest = findClosest(key, known);
+  if (closest !== undefined) return `unknown key; did you mean "${closest}"?`;
+  const isShort = known.length > 0 && known.length <= mostKeysListed;
+  return isShort ? `unknown key; choose from: ${known.join(", ")}` : "unknown key";
 }

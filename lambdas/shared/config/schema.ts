@@ -24,7 +24,7 @@ export const allowlistRuleSchema = z
     bot: botIdSchema
       .optional()
       .describe(
-        "Matches messages of this bot (B…), app (A…) or workflow (Wf…) that mention the bot. Without it, a rule matches people only.",
+        "Matches messages of this bot (B…), app (A…) or workflow (Wf…) that mention the bot, in place of user and group. Without it, a rule matches people only.",
       ),
     external: z
       .enum(["channels", "people"])
@@ -44,7 +44,7 @@ export const allowlistRuleSchema = z
   );
 export type AllowlistRule = z.infer<typeof allowlistRuleSchema>;
 
-const routeSchema = z.strictObject({
+export const routeSchema = z.strictObject({
   team: slackIdSchema.optional().describe("Matches messages in this workspace (T…)."),
   channel: slackIdSchema.optional().describe("Matches messages in this channel (C…)."),
   word: z
@@ -101,7 +101,9 @@ const limitsSchema = z
       .describe("The time limit for one call to the Execution zone, in milliseconds."),
     leaseMs: integer(500, 3600_000)
       .default(60_000)
-      .describe("How long a worker's lease on a task lasts, in milliseconds. More than 1.1 times callTimeoutMs."),
+      .describe(
+        "How long a worker's lease on a task lasts, in milliseconds. More than 1.1 times callTimeoutMs. It is renewed during a longer call of a destination.",
+      ),
     visibilityTimeoutMs: integer(1000, 12 * 3600_000)
       .default(90_000)
       .describe("The queue's visibility timeout, in milliseconds. More than leaseMs."),
@@ -136,14 +138,16 @@ const operatorsSchema = z.strictObject({
     .describe("How the operators' page authenticates its users. Needed if it does not listen on loopback."),
 });
 
-/** Checks each field alone. `configSchema` also checks the fields against each other. */
+/** Checks each field alone. `parseConfig` also checks the fields against each other. */
 export const configFields = z.strictObject({
   $schema: z.string().optional().describe("The path of this schema, for editors."),
   slack: slackSchema.prefault({}).describe("The Slack app: its secrets and its behaviour."),
   allowlist: z
     .array(allowlistRuleSchema)
     .default([])
-    .describe("Who may use the bot, in addition to the rules of `sekisho allow`. Without any rule, nobody may."),
+    .describe(
+      "Who may use the bot. A message is allowed if it matches every field of at least one rule, here or of `sekisho allow`. Without any rule, nobody may use the bot.",
+    ),
   files: filesSchema.prefault({}).describe("The limits for files of messages and answers."),
   destinations: z
     .record(nameSchema, destinationSchema)
@@ -153,7 +157,9 @@ export const configFields = z.strictObject({
     .array(routeSchema)
     .prefault([{ destination: "local" }])
     .describe("The rules that choose the destination of a message. The first route that matches decides."),
-  execution: executionSchema.prefault({}).describe("The Execution zone: its agent and its host."),
+  execution: executionSchema
+    .prefault({})
+    .describe("Sekisho's own Execution host and its agent. These keys have no effect on agents elsewhere."),
   limits: limitsSchema.prefault({}).describe("The limits and time limits of the Verification zone."),
   telemetry: telemetrySchema.prefault({}).describe("Log lines, metrics and spans of both zones."),
   usageHistory: usageHistorySchema

@@ -33,7 +33,7 @@ export const slackSchema = z.strictObject({
     .boolean()
     .default(true)
     .describe(
-      "Answers a message that is nothing but `help` (`ヘルプ`, `使い方`) with five lines about the bot, which is no task. false: the agent gets it like any other message.",
+      "Answers a message that is nothing but `help` (`ヘルプ`, `使い方`) with five lines about the bot, which is no task. false: the agent gets it like any other message, which an agent with a `help` of its own needs.",
     ),
   command: z
     .strictObject(
@@ -87,23 +87,28 @@ export const slackSchema = z.strictObject({
           "What the bot does, as Slack shows it to people who look for agents. Default: a sentence in the language of locale.",
         ),
       prompts: z
-        .array(z.strictObject({ title: z.string().min(1).max(75), message: z.string().min(1).max(3000) }))
+        .array(
+          z.strictObject({
+            title: z.string().min(1).max(75).describe("What the suggestion says."),
+            message: z.string().min(1).max(3000).describe("The message that a person sends by choosing it."),
+          }),
+        )
         .max(4)
         .default([])
         .describe("Up to 4 prompts that a new conversation suggests."),
     })
     .optional()
     .describe(
-      "Declares the app as an agent in Slack: conversations with suggested prompts, a session for each thread, and Slack's own stop button. Default: it is none.",
+      "Declares the app as an agent in Slack: conversations with suggested prompts, a session for each thread, and Slack's own stop button. Default: none.",
     ),
   reactions: z
     .union(
       [
         z.literal(false),
         z.strictObject({
-          received: emojiSchema.default("eyes"),
-          done: emojiSchema.default("white_check_mark"),
-          failed: emojiSchema.default("x"),
+          received: emojiSchema.default("eyes").describe("The emoji of a message whose task runs."),
+          done: emojiSchema.default("white_check_mark").describe("The emoji of a message that was answered."),
+          failed: emojiSchema.default("x").describe("The emoji of a message whose task failed."),
         }),
       ],
       'must be false, or an object such as { "received": "eyes" }',
@@ -133,7 +138,10 @@ export const slackSchema = z.strictObject({
   admins: z
     .array(
       z.union(
-        [z.strictObject({ user: slackIdSchema }), z.strictObject({ group: slackIdSchema })],
+        [
+          z.strictObject({ user: slackIdSchema.describe("The id of a user (U…).") }),
+          z.strictObject({ group: slackIdSchema.describe("The id of a user group (S…), instead of a user.") }),
+        ],
         'must be { "user": "U…" } or { "group": "S…" }',
       ),
     )
@@ -145,7 +153,7 @@ export const slackSchema = z.strictObject({
         .string()
         .regex(/^\d+\.\d+$/, "must be the app's client id: two numbers with a dot in between")
         .describe("The app's client id."),
-      clientSecret: secretSchema,
+      clientSecret: secretSchema.describe("The app's client secret."),
       teams: z
         .array(z.string().regex(/^[TE][A-Z0-9]{1,63}$/, "must be the id of a workspace (T…) or an organization (E…)"))
         .min(1)

@@ -39,7 +39,7 @@ export const telemetrySchema = z.strictObject({
         .enum(["debug", "info", "warn", "error"])
         .optional()
         .describe(
-          "The lowest level of log lines that are written. Default: info, with `npm start` warn. SEKISHO_LOG_LEVEL takes precedence.",
+          "The lowest level of log lines that are written. SEKISHO_LOG_LEVEL takes precedence. Default: info, with `npm start` warn.",
         ),
       debugRatio: ratioSchema
         .default(0)
@@ -60,7 +60,7 @@ export const telemetrySchema = z.strictObject({
         .describe(
           "The share of tasks, from 0 to 1, whose spans are sent. Decided once, when the event arrives from Slack.",
         ),
-      exporter: exporterSchema.default({ type: "none" }),
+      exporter: exporterSchema.default({ type: "none" }).describe("Where spans are sent."),
     })
     .prefault({})
     .describe("Spans."),

@@ -1,12 +1,14 @@
-/** The record of a task without its texts, for scripts and for a terminal. */
-import { sanitizeLine } from "../../../lambdas/shared/untrusted-input.ts";
+/** The record of a task without its texts, for scripts and for the operators' page. */
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { countVotes, votesByPerson } from "../../../lambdas/verification/usage/entry.ts";
-import { formatTable } from "../table.ts";
-import { describeNextStep, describeOutcome, formatDuration, formatTime } from "./text.ts";
+import { namesOf, noNames } from "../names/named-task.ts";
+import type { FoundNames } from "../names/slack-names.ts";
+import { describeNextStep, describeOutcome, formatTime } from "./text.ts";
+
+type Viewed = { task: Task; nowMs: number; names?: FoundNames };
 
 /** One line of a listing. */
-export function toListedTask({ task, nowMs }: { task: Task; nowMs: number }) {
+export function toListedTask({ task, nowMs, names = noNames }: Viewed) {
   return {
     requestId: task.id,
     state: task.state,
@@ -17,6 +19,7 @@ export function toListedTask({ task, nowMs }: { task: Task; nowMs: number }) {
     ...pick(task, "thread", "attempts"),
     polls: task.wait?.polls ?? 0,
     next: describeNextStep({ task, nowMs }),
+    ...namesOf({ task, names }),
   };
 }
 
@@ -81,34 +84,4 @@ type Picked<T, Name extends PropertyKey> = { [Each in Name]: Each extends keyof 
 /** The named fields, as undefined where they are absent. */
 function pick<T, Name extends keyof T>(from: T, ...names: Name[]): Picked<T, Name> {
   return Object.fromEntries(names.map((name) => [name, from[name]])) as Picked<T, Name>;
-}
-
-/** The fields that are there, with times also as ages; then the history. */
-export function formatTaskView({ task, nowMs }: { task: Task; nowMs: number }): string[] {
-  const { history, id, outcomeText: _, ...view } = toTaskView({ task, nowMs });
-  const steps = history.map(({ atMs, sincePreviousMs, state, event }, index) => [
-    `  ${formatTime(atMs)}`,
-    index === 0 ? "" : `+${formatDuration(sincePreviousMs)}`,
-    state,
-    event,
-  ]);
-  return [`Task ${id}`, ...formatTable(fieldRows({ name: "", value: view, nowMs })), "History", ...formatTable(steps)];
-}
-
-function fieldRows({ name, value, nowMs }: { name: string; value: unknown; nowMs: number }): [string, string][] {
-  if (value === undefined) return [];
-  if (typeof value === "object" && value !== null) {
-    return Object.entries(value).flatMap(([inner, of]) =>
-      fieldRows({ name: name === "" ? inner : `${name}.${inner}`, value: of, nowMs }),
-    );
-  }
-  return [[`  ${name.replace(/AtMs$|Ms$/, "")}`, formatField({ name, value, nowMs })]];
-}
-
-function formatField({ name, value, nowMs }: { name: string; value: unknown; nowMs: number }): string {
-  if (name.endsWith("AfterMs")) return formatDuration(Number(value));
-  if (!name.endsWith("Ms")) return sanitizeLine(String(value));
-  const awayMs = Number(value) - nowMs;
-  const away = awayMs > 0 ? `in ${formatDuration(awayMs)}` : `${formatDuration(-awayMs)} ago`;
-  return `${formatTime(Number(value))}  ${away}`;
 }

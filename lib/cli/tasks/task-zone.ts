@@ -1,17 +1,27 @@
 /** The tasks of a zone, for the commands and the operators' page: of a file on this machine, or of a stage. */
 import { dirname } from "node:path";
 import { isFolderLocked } from "../../local/engine.ts";
+import { slackConnectionOf } from "../names/connect.ts";
+import { createSlackNames, type SlackNames } from "../names/slack-names.ts";
 import { listItems } from "../zone/list-items.ts";
 import type { LocalZone } from "../zone/local-zone.ts";
 import type { OpenZone } from "../zone/open-zone.ts";
 import { atZone, type ZoneRun, type ZoneValues } from "../zone/zone.ts";
 import { mergeOldestFirst, openStates, parseStored, type TaskZone } from "./stored-task.ts";
 
+/** With the names of what the tasks name by ids. */
+export type NamedTaskZone = TaskZone & { names: SlackNames };
+
 /** Runs `work` on the tasks of the zone that the options name, and closes it. */
-export async function withTaskZone<T>(run: ZoneRun, values: ZoneValues, work: (zone: TaskZone) => Promise<T>) {
+export async function withTaskZone<T>(run: ZoneRun, values: ZoneValues, work: (zone: NamedTaskZone) => Promise<T>) {
   return atZone(run, values, async (zone) => {
     const tasks = await openTaskZone({ zone, signal: run.signal });
-    return work({ ...tasks, sampleRatio: () => zone.config().telemetry.traces.sampleRatio });
+    const names = createSlackNames({ connect: slackConnectionOf(zone) });
+    try {
+      return await work({ ...tasks, names, sampleRatio: () => zone.config().telemetry.traces.sampleRatio });
+    } finally {
+      names.close();
+    }
   });
 }
 

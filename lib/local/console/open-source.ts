@@ -9,6 +9,8 @@ import { checkFromHere } from "../../cli/destinations/check.ts";
 import { checkInStage } from "../../cli/destinations/check-in-stage.ts";
 import { describeOwnExecution } from "../../cli/destinations/describe.ts";
 import { type EffectiveConfig, readEffectiveConfig } from "../../cli/destinations/effective-config.ts";
+import { slackConnectionOf } from "../../cli/names/connect.ts";
+import { createSlackNames, type SlackNames } from "../../cli/names/slack-names.ts";
 import type { TaskZone } from "../../cli/tasks/stored-task.ts";
 import { openLocalTaskZone, openTaskZone } from "../../cli/tasks/task-zone.ts";
 import { readExecutionRecord } from "../../cli/trace/execution-record.ts";
@@ -17,6 +19,7 @@ import type { ExecutionTarget } from "../../cli/zone/execution-store.ts";
 import { openLocalZone } from "../../cli/zone/local-zone.ts";
 import { openStageZone } from "../../cli/zone/stage-zone.ts";
 import { zoneFile } from "../../cli/zone/zone.ts";
+import type { SlackConnection } from "../both-zones.ts";
 import type { RecordedStep } from "../recorder/step-recorder.ts";
 import { createArchivedDeadLetters, createUndeliveredAnswers, type DeadLetters } from "./dead-letters.ts";
 import { createHealthBoard, type HealthBoard } from "./health.ts";
@@ -29,6 +32,7 @@ export type ConsoleSource = {
   pictureOf(request: { task: Task }): Promise<{ picture: Picture | undefined; note?: string | undefined }>;
   health: HealthBoard;
   deadLetters: DeadLetters;
+  names: SlackNames;
   close(): Promise<void>;
 };
 
@@ -41,21 +45,26 @@ export type LocalRun = {
   executionPort?: number | undefined;
   /** The steps that the run of this process has recorded, with frames. */
   steps?: (() => readonly RecordedStep[]) | undefined;
+  /** The fake Slack of this run. Without it, names come from the Slack of the configuration. */
+  fakeSlack?: Pick<SlackConnection, "apiUrl" | "botToken"> | undefined;
 };
 
 /** Throws if there is no file of tasks. */
 export function openLocalSource({ signal, ...run }: LocalRun & { signal: AbortSignal }): ConsoleSource {
-  const { config, store, executionPort, steps } = run;
+  const { config, store, executionPort, steps, fakeSlack } = run;
   const file = zoneFile({ directory: config.directory, store });
   const opened = openLocalZone({ file, config: () => loadConfig(config), busyTimeoutMs });
   const zone = openLocalTaskZone({ zone: opened, signal });
+  const names =
+    fakeSlack === undefined ? createSlackNames({ connect: slackConnectionOf(opened) }) : fakeNames(fakeSlack);
   return {
     name: "this machine",
     zone,
     pictureOf: createPictureOf({ at: { file }, steps, signal }),
     health: openHealth({ config, stage: undefined, executionPort, signal }),
     deadLetters: createUndeliveredAnswers({ zone }),
-    close: zone.close,
+    names,
+    close: closeBoth({ names, zone }),
   };
 }
 
@@ -65,14 +74,30 @@ type StageOptions = { config: ConfigLocation; stage: string; signal: AbortSignal
 export async function openStageSource({ config, stage, signal }: StageOptions): Promise<ConsoleSource> {
   const file = loadConfig(config);
   const named = chooseStage(file, stage);
-  const zone = await openTaskZone({ zone: await openStageZone({ config: file, stage, signal }), signal });
+  const opened = await openStageZone({ config: file, stage, signal });
+  const zone = await openTaskZone({ zone: opened, signal });
+  const names = createSlackNames({ connect: slackConnectionOf(opened) });
   return {
     name: `stage ${named.stageName}`,
     zone,
     pictureOf: createPictureOf({ at: named, signal }),
     health: openHealth({ config, stage, executionPort: undefined, signal }),
     deadLetters: createArchivedDeadLetters({ named, zone, signal }),
-    close: zone.close,
+    names,
+    close: closeBoth({ names, zone }),
+  };
+}
+
+/** Without links, because those of the fake Slack lead nowhere. */
+function fakeNames({ apiUrl, botToken }: NonNullable<LocalRun["fakeSlack"]>): SlackNames {
+  const names = createSlackNames({ connect: async () => ({ token: (await botToken()) ?? "", apiUrl }) });
+  return { ...names, find: (wanted) => names.find({ ...wanted, threads: [] }) };
+}
+
+function closeBoth({ names, zone }: Pick<ConsoleSource, "names" | "zone">): () => Promise<void> {
+  return async () => {
+    names.close();
+    await zone.close();
   };
 }
 

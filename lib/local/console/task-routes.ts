@@ -1,6 +1,7 @@
 /** The task routes of the page. An action only queues a message, and the worker does the rest. */
 import type { Log } from "../../../lambdas/shared/log.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
+import { namesOf, namesWantedBy } from "../../cli/names/named-task.ts";
 import { cancelRefusal, sendCancel } from "../../cli/tasks/cancel-task.ts";
 import { findTask } from "../../cli/tasks/find-task.ts";
 import { retryRefusal, sendRetry } from "../../cli/tasks/retry-task.ts";
@@ -15,9 +16,9 @@ const pageSize = 100;
 const states: readonly string[] = taskSchema.shape.state.options;
 const idPattern = /^[0-9a-f-]{4,36}$/;
 
-type TaskRouteOptions = { source: Pick<ConsoleSource, "zone" | "pictureOf">; log: Log };
+type TaskRouteOptions = { source: Pick<ConsoleSource, "zone" | "pictureOf" | "names">; log: Log };
 
-export function createTaskRoutes({ source: { zone, pictureOf }, log }: TaskRouteOptions): Routes {
+export function createTaskRoutes({ source: { zone, pictureOf, names }, log }: TaskRouteOptions): Routes {
   /** By the whole request id, or the beginning of one. Rejects with a message for a person. */
   async function find([given = ""]: readonly string[]): Promise<Task> {
     const id = given.toLowerCase();
@@ -61,6 +62,19 @@ export function createTaskRoutes({ source: { zone, pictureOf }, log }: TaskRoute
       };
     },
 
+    /** The thread in Slack. By itself, because Slack may take a while to answer. */
+    async "GET tasks/*/link"({ parts }) {
+      const task = await find(parts);
+      const { threads } = namesWantedBy([task]);
+      return { link: namesOf({ task, names: await names.find({ threads }) }).link };
+    },
+
+    /** The names of people and channels, by id. Those that Slack does not give are left out. */
+    async "GET names"({ query }) {
+      const found = await names.find({ users: readIds(query, "users"), channels: readIds(query, "channels") });
+      return { users: Object.fromEntries(found.users), channels: Object.fromEntries(found.channels) };
+    },
+
     "POST tasks/*/cancel": action("cancel", async (task) => {
       const whyNot = cancelRefusal(task);
       if (whyNot !== undefined) throw new Refusal(409, `This task can no longer be canceled (${whyNot}).`);
@@ -82,4 +96,12 @@ export function createTaskRoutes({ source: { zone, pictureOf }, log }: TaskRoute
       return { text: "Delivery requested." };
     }),
   };
+}
+
+const mostNames = 100;
+
+function readIds(query: URLSearchParams, name: string): string[] {
+  const ids = (query.get(name) ?? "").split(",").filter((id) => id !== "");
+  if (ids.length <= mostNames && ids.every((id) => /^[A-Z0-9]{1,64}$/.test(id))) return ids;
+  throw new Refusal(400, `${name} must be at most ${mostNames} ids of Slack, separated by commas.`);
 }

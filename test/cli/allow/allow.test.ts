@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { configSchema } from "../../../lambdas/shared/config/cross-checks.ts";
+import { configFields } from "../../../lambdas/shared/config/schema.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { createGate, parseUsage } from "../../../lambdas/verification/gate/gate.ts";
 import { parseRefusalRecord } from "../../../lambdas/verification/gate/refusals.ts";
@@ -84,7 +84,7 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
       const ruleStore = place.engine.taskStore({ parse: parseStoredRules });
       const usageStore = place.engine.taskStore({ parse: parseUsage });
       const refusalStore = place.engine.taskStore({ parse: parseRefusalRecord });
-      const config = configSchema.parse({});
+      const config = configFields.parse({});
       const gate = createGate({ config, ruleStore, usageStore, refusalStore, slack, log: silentLog, now: Date.now });
       return (await gate.permit({ message, requestId, signal })).allowed;
     };

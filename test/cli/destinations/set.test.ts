@@ -13,8 +13,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import fc from "fast-check";
-import { configSchema } from "../../../lambdas/shared/config/cross-checks.ts";
 import type { Route } from "../../../lambdas/shared/config/schema.ts";
+import { configFields } from "../../../lambdas/shared/config/schema.ts";
 import { findRoute } from "../../../lambdas/verification/gate/rules.ts";
 import { openReplacement } from "../../../lib/cli/destinations/replace-file.ts";
 import type { RouteKey } from "../../../lib/cli/destinations/route-key.ts";
@@ -191,7 +191,7 @@ function replace({ path, ...texts }: { path: string; before: string; after: stri
 const destinations = Object.fromEntries(["a", "b", "c", "d", "local"].map((name) => [name, { transport: "https" }]));
 
 function setIn(text: string, key: RouteKey, ...destination: string[]): string {
-  const { routes } = configSchema.parse({ destinations, ...JSON.parse(text) });
+  const { routes } = configFields.parse({ destinations, ...JSON.parse(text) });
   return setRoute({ text, routes, key, destination }).text;
 }
 

@@ -46,7 +46,8 @@ export async function openSqlitePlace(): Promise<TestPlace> {
   };
 }
 
-export async function openAwsPlace(): Promise<TestPlace> {
+/** `slack` is that section of the configuration. */
+export async function openAwsPlace({ slack = {} }: { slack?: object } = {}): Promise<TestPlace> {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-tasks-"));
   const { emulators, clients, close } = await openEmulators();
   const table = await createTaskTable({ client: clients.dynamo });
@@ -54,7 +55,7 @@ export async function openAwsPlace(): Promise<TestPlace> {
   const [sqsUrl, dynamoUrl] = [emulators.queues.endpoint, emulators.dynamo.endpoint];
   const aws = await startAwsServices({ account: verificationAccount, sqsUrl, dynamoUrl });
   deploy({ aws, json: twoAccounts, queues: { main: queueUrl, archive: deadLettersUrl }, tableName: table });
-  const config = writeConfig({ folder, name: "two.json", json: twoAccounts });
+  const config = writeConfig({ folder, name: "two.json", json: { ...twoAccounts, slack } });
   return {
     folder,
     engine: {

@@ -2,7 +2,8 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { type AgentQuestion, type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
-import { formatTaskView, toListedTask, toTaskView } from "../../../lib/cli/tasks/task-view.ts";
+import { formatTaskSummary } from "../../../lib/cli/tasks/task-summary.ts";
+import { toListedTask, toTaskView } from "../../../lib/cli/tasks/task-view.ts";
 import { describeNextStep, describeOutcome, formatDuration } from "../../../lib/cli/tasks/text.ts";
 import { askedAtMs, sampleCall, sampleTask } from "../../verification/task/sample.ts";
 
@@ -36,7 +37,7 @@ describe("what is shown of a task", () => {
         const shown = JSON.stringify([
           toListedTask({ task, nowMs }),
           toTaskView({ task, nowMs }),
-          formatTaskView({ task, nowMs }),
+          formatTaskSummary({ task, nowMs }),
         ]);
         expect(shown).not.toContain("secret");
         expect(toTaskView({ task, nowMs })).toMatchObject({ message: { textLength: 15 }, outcome: { textLength: 15 } });
@@ -51,18 +52,44 @@ describe("what is shown of a task", () => {
     const task = sampleTask({ state: "asking", question: { ...question, answer: { ...answer, arrival } } });
     const shown = { user: "U1", atMs: nowMs - 60_000, arrival, stillAskedTimes: 3 };
     expect(toTaskView({ task, nowMs }).question?.answer).toMatchObject(shown);
-    const lines = formatTaskView({ task, nowMs }).join("\n");
-    expect(lines).toMatch(/question\.answer\.arrival\.type +in_doubt\n.*arrival\.since +\S+ {2}5 s ago\n/);
-    expect(lines).toMatch(/question\.answer\.stillAskedTimes +3\n/);
+    const lines = formatTaskSummary({ task, nowMs }).join("\n");
+    expect(lines).toMatch(
+      /Next +send the person's answer .*may have arrived, polls that found the agent still asking: 3\n/,
+    );
+    expect(lines).toMatch(/Question +asked 0 ms ago, answered by U1 1 min ago\n/);
   });
 
-  it("gives times also by how far they are away, and a delay as a duration", () => {
+  it("gives times also by how far they are away", () => {
     const call = sampleCall({ deadlineAtMs: nowMs + 7_200_000 });
-    const task = sampleTask({ call, wait: { workStartedAtMs: nowMs, polls: 0, pollAfterMs: 1500 } });
-    const lines = formatTaskView({ task, nowMs }).join("\n");
-    expect(lines).toMatch(/ received +2025-10-09T08:53:20.000Z {2}1 min ago\n/);
-    expect(lines).toMatch(/ call\.deadline +2025-10-09T10:54:50.000Z {2}in 2 h\n/);
-    expect(lines).toMatch(/ wait\.pollAfter +1 s\n/);
+    const task = sampleTask({ state: "waiting", call, wait: { workStartedAtMs: nowMs, polls: 2, pollAfterMs: 1500 } });
+    const lines = formatTaskSummary({ task, nowMs }).join("\n");
+    expect(lines).toMatch(/ Asked +2025-10-09T08:53:20.000Z {2}1 min ago\n/);
+    expect(lines).toMatch(/ Deadline +2025-10-09T10:54:50.000Z {2}in 2 h\n/);
+    expect(lines).toMatch(/ Polls +2\n/);
+  });
+
+  it("hides the internals of the record from a terminal", () => {
+    const task = sampleTask({ state: "waiting", lease: { owner: "w-1", untilMs: nowMs + 1 }, wakeKey: "k-1" });
+    const lines = formatTaskSummary({ task, nowMs }).join("\n");
+    expect(lines).not.toMatch(/lease|w-1|wakeSeq|k-1|revision|principal|listedAt|cleanup|traceparent/i);
+    expect(toTaskView({ task, nowMs })).toMatchObject({ lease: { owner: "w-1" }, wakeKey: "k-1" });
+  });
+
+  it("has names and the link of the thread where they are known, beside the ids", () => {
+    const task = sampleTask({ state: "waiting" });
+    const { user, channel } = task.message;
+    const link = "https://example.slack.com/archives/C1/p11";
+    const names = {
+      users: new Map([[user, "Hanako"]]),
+      channels: new Map([[channel, "#general"]]),
+      links: new Map([[task.thread, link]]),
+    };
+    const lines = formatTaskSummary({ task, nowMs, names }).join("\n");
+    expect(lines).toContain(`Hanako (${user})`);
+    expect(lines).toContain(`#general (${channel})`);
+    expect(lines).toContain(link);
+    expect(toListedTask({ task, nowMs, names })).toMatchObject({ userName: "Hanako", channelName: "#general", link });
+    expect(formatTaskSummary({ task, nowMs }).join("\n")).toMatch(new RegExp(`Person +${user}\n`));
   });
 
   it("names every field of the record", () => {
@@ -74,8 +101,8 @@ describe("what is shown of a task", () => {
 describe("what an Execution zone said of a task", () => {
   it("moves no cursor, sets no title and turns no line around on a person's terminal", () => {
     const taskId = "\u001b[2J\u001b]0;owned\u0007\u009b31m\u202eid\n";
-    const lines = formatTaskView({ task: sampleTask({ call: sampleCall({ taskId }) }), nowMs });
-    expect(lines).toContainEqual(expect.stringMatching(/^ {2}call\.taskId +\[2J\]0;owned31mid$/));
+    const lines = formatTaskSummary({ task: sampleTask({ call: sampleCall({ taskId }) }), nowMs });
+    expect(lines).toContainEqual(expect.stringMatching(/^ {2}Execution task id +\[2J\]0;owned31mid$/));
   });
 });
 

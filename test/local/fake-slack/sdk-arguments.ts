@@ -9,6 +9,7 @@ import type {
   BlocksValidateArguments,
   ChatAppendStreamArguments,
   ChatDeleteArguments,
+  ChatGetPermalinkArguments,
   ChatPostEphemeralArguments,
   ChatPostMessageArguments,
   ChatStartStreamArguments,
@@ -45,6 +46,7 @@ type ClientArguments = {
   "chat.update": ChatUpdateArguments;
   "chat.delete": ChatDeleteArguments;
   "chat.postEphemeral": ChatPostEphemeralArguments;
+  "chat.getPermalink": ChatGetPermalinkArguments;
   "chat.startStream": ChatStartStreamArguments;
   "chat.appendStream": ChatAppendStreamArguments;
   "chat.stopStream": ChatStopStreamArguments;

@@ -53,7 +53,7 @@ describe("the host as an A2A agent", () => {
       ),
       "execution.a2a.signature.keyId: must not be empty",
       expect.stringContaining("execution.a2a.signature.algorithm: "),
-      expect.stringContaining("execution.a2a: "),
+      "execution.a2a.colour: unknown key",
     ]);
     expect(problems.join()).not.toContain("BEGIN");
   });

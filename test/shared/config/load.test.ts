@@ -52,9 +52,70 @@ describe("the configuration file", () => {
       "destinations.cloud.runtimeArn",
       "limits.leaseMs",
       "colour",
+      "routes[0].destination",
     ]) {
       expect(text).toContain(path);
     }
+  });
+
+  it("checks the valid parts against each other where others are not valid", () => {
+    const far = { transport: "https", url: "https://agents.example/", authorizer: { type: "none" } };
+    const problems = problemsOf({
+      destinations: { far, broken: { transport: "https", url: "nonsense" } },
+      routes: [{ chanel: "C1", destination: "frr" }, { word: "a", destination: "broken" }, { destination: "nowhere" }],
+      limits: { leaseMs: "long", callTimeoutMs: 60_000 },
+      usageHistory: { retentionDays: -1 },
+    });
+    expect(problems.map((line) => line.replace(/(: |; ).*/, "")).sort()).toEqual([
+      "destinations.broken.url",
+      "destinations.far.authorizer",
+      "limits.leaseMs",
+      "routes[0].chanel",
+      "routes[0].destination",
+      "routes[2].destination",
+      "usageHistory.retentionDays",
+    ]);
+    expect(problems).toContain('routes[0].destination: there is no destination "frr"; did you mean "far"?');
+  });
+
+  it.each([
+    ["limits", { limits: { leaseMs: "long" }, execution: { syncBudgetMs: 60_000 } }],
+    ["execution", { execution: { agent: 5 }, stages: { dev: { ...stage, execution: { kind: "external" } } } }],
+    ["the list of destinations", { destinations: [], routes: [{ destination: "far" }] }],
+  ])("reports nothing that depends on %s while that is wrong", (_what, json) => {
+    expect(problemsOf(json)).toHaveLength(1);
+  });
+
+  it.each([
+    [{ alowlist: [] }, 'alowlist: unknown key; did you mean "allowlist"?'],
+    [{ slack: { locale_: "en" } }, 'slack.locale_: unknown key; did you mean "locale"?'],
+    [{ limits: { lease_ms: 1 } }, 'limits.lease_ms: unknown key; did you mean "leaseMs"?'],
+    [
+      { destinations: { local: { transport: "https", deadlineMS: 1 } } },
+      'destinations.local.deadlineMS: unknown key; did you mean "deadlineMs"?',
+    ],
+    [
+      { destinations: { local: { transport: "https", runtimeArn: "x" } } },
+      "destinations.local.runtimeArn: unknown key",
+    ],
+    [
+      { execution: { agent: { type: "bedrock", modelId: "m", modlId: "m" } } },
+      'execution.agent.modlId: unknown key; did you mean "modelId"?',
+    ],
+    [{ allowlist: [{ team: "T1", usr: "U1" }] }, 'allowlist[0].usr: unknown key; did you mean "user"?'],
+    [
+      { slack: { botToken: { environment: "A" } } },
+      "slack.botToken.environment: unknown key; choose from: env, secretsManager",
+    ],
+  ])("explains the unknown key of %j", (json, line) => {
+    expect(problemsOf(json)).toContain(line);
+  });
+
+  it("lists each of several unknown keys of one object with its path", () => {
+    expect(problemsOf({ files: { maxByte: 1, maxCout: 2 } })).toEqual([
+      'files.maxByte: unknown key; did you mean "maxBytes"?',
+      'files.maxCout: unknown key; did you mean "maxCount"?',
+    ]);
   });
 
   it("refuses a route to a destination that is not declared and says which ones are", () => {
@@ -91,10 +152,10 @@ describe("the configuration file", () => {
       { execution: { agent: { type: "other" } } },
       'execution.agent.type: must be one of "openai-compatible", "bedrock"',
     ],
-    [{ execution: { agent: { type: "bedrock" } } }, "execution.agent.modelId: "],
+    [{ execution: { agent: { type: "bedrock" } } }, "execution.agent.modelId: is missing"],
     [{ slack: { command: "/sekisho" } }, 'slack.command: must be an object such as { "name": "/sekisho" }'],
     [{ slack: { command: { name: "sekisho" } } }, "slack.command.name: must be a slash and a name"],
-    [{ slack: { command: { name: "/a", reply: 1 } } }, 'slack.command: Unrecognized key: "reply"'],
+    [{ slack: { command: { name: "/a", reply: 1 } } }, "slack.command.reply: unknown key; choose from: name, answerIn"],
     [{ slack: { admins: ["U1"] } }, 'slack.admins[0]: must be { "user": "U…" } or { "group": "S…" }'],
     [{ allowlist: [{ team: "E012AB3CD" }] }, "allowlist[0].team: must be the id of a workspace (T…)"],
     [

@@ -1,7 +1,7 @@
 /** Who may ask, answer and cancel, by configuration, kept rules and user groups; and in which language they read. */
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import { configSchema } from "../../../lambdas/shared/config/cross-checks.ts";
 import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
+import { configFields } from "../../../lambdas/shared/config/schema.ts";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import { createGate, parseUsage } from "../../../lambdas/verification/gate/gate.ts";
 import { createLocales } from "../../../lambdas/verification/gate/people.ts";
@@ -33,7 +33,7 @@ function setUp(json: object = {}) {
   const ruleStore = createMemoryTaskStore({ parse: parseStoredRules, now: () => nowMs });
   const reads = { ruleStore: 0, get: ruleStore.get };
   const gate = createGate({
-    config: configSchema.parse({ slack: { locale: "en" }, ...json }),
+    config: configFields.parse({ slack: { locale: "en" }, ...json }),
     ruleStore: {
       get(request) {
         reads.ruleStore += 1;

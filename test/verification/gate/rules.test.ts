@@ -1,9 +1,9 @@
 /** The allowlist's rules by themselves. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { configSchema } from "../../../lambdas/shared/config/cross-checks.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
+import { configFields } from "../../../lambdas/shared/config/schema.ts";
 import {
   createPolicy,
   matchRules,
@@ -32,7 +32,7 @@ describe("the allowlist", () => {
   });
 
   it("is refused by the configuration where a rule has a misspelt field, which would make it wider than it reads", () => {
-    const parse = (rule: unknown) => configSchema.safeParse({ allowlist: [rule] }).success;
+    const parse = (rule: unknown) => configFields.safeParse({ allowlist: [rule] }).success;
     const rules = [{ team: "T1", user: "U1" }, { team: "T1", usr: "U1" }, {}, { label: "x" }];
     expect(rules.map(parse)).toEqual([true, false, false, false]);
   });
@@ -78,14 +78,14 @@ describe("the allowlist", () => {
 
   it("is refused by both readers where a rule is for a bot and for people", () => {
     for (const rule of [{ bot: "B2", user: "U1" }, { bot: "B2", group: "S1" }, { bot: "U1" }, { external: "people" }]) {
-      expect(configSchema.safeParse({ allowlist: [rule] }).success).toBe(false);
+      expect(configFields.safeParse({ allowlist: [rule] }).success).toBe(false);
       if (rule.bot === "U1") continue;
       const rules = [{ rule, number: 1, addedAtMs: 0 }];
       expect(() => parseStoredRules({ ...noStoredRules(), rules })).toThrow();
     }
     for (const bot of ["B2", "A2", "Wf2"]) {
       const rule = { bot, external: "channels" };
-      expect(configSchema.safeParse({ allowlist: [rule] }).success).toBe(true);
+      expect(configFields.safeParse({ allowlist: [rule] }).success).toBe(true);
       expect(parseStoredRules({ ...noStoredRules(), rules: [{ rule, number: 1, addedAtMs: 0 }] }).rules).toHaveLength(
         1,
       );

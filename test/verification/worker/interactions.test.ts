@@ -1,6 +1,6 @@
 /** People who may not ask: what they hear, where, and what their messages cost. */
 import { describe, expect, it } from "@jest/globals";
-import { configSchema } from "../../../lambdas/shared/config/cross-checks.ts";
+import { configFields } from "../../../lambdas/shared/config/schema.ts";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { createGate, parseUsage } from "../../../lambdas/verification/gate/gate.ts";
@@ -24,7 +24,7 @@ function setUp({ fate = () => "ok", limits = {} }: { fate?: Fates; limits?: obje
   let clock = () => askedAtMs;
   const now = () => clock();
   const gate = createGate({
-    config: configSchema.parse({ slack: { locale: "en" }, allowlist: [{ user: "U1" }, { user: "U2" }], limits }),
+    config: configFields.parse({ slack: { locale: "en" }, allowlist: [{ user: "U1" }, { user: "U2" }], limits }),
     ruleStore: createMemoryTaskStore({ parse: parseStoredRules, now }),
     usageStore: createMemoryTaskStore({ parse: parseUsage, now }),
     refusalStore: createMemoryTaskStore({ parse: parseRefusalRecord, now }),

@@ -1,5 +1,6 @@
 /** The live list of tasks, with its filter. */
 import { h, redraw } from "../../web/dom.js";
+import { named, nameOf, onNames } from "./names.js";
 import { ageOf, count, read, repeat, shortId } from "./view.js";
 
 const shows = {
@@ -106,7 +107,7 @@ export function listView({ box, live, say, left }) {
       h("span.state", row.state),
       h("code.id", shortId(row.id)),
       h("span.destination", row.destination ?? "–"),
-      h("span.who", `${row.user} `, h("span.soft", row.channel)),
+      h("span.who", named("users", row.user), " ", h("span.soft", named("channels", row.channel))),
       drawNext(row),
       ageOf(row.receivedAtMs),
     );
@@ -197,6 +198,7 @@ export function listView({ box, live, say, left }) {
   }
 
   draw();
+  onNames(draw, left);
   repeat(olderEveryMs, readOlderAgain, left);
   return {
     title: "Tasks",
@@ -215,7 +217,8 @@ export function listView({ box, live, say, left }) {
 }
 
 function searchText({ id, taskId, state, destination, team, channel, user, thread, text, retryOf }) {
-  return [id, taskId, state, destination, team, channel, user, thread, text, retryOf].join(" ").toLowerCase();
+  const names = [nameOf("users", user), nameOf("channels", channel)];
+  return [id, taskId, state, destination, team, channel, user, ...names, thread, text, retryOf].join(" ").toLowerCase();
 }
 
 function drawNext({ text, nextAtMs, percent, state, polls, attempts, votes }) {

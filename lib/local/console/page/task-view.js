@@ -2,6 +2,7 @@
 import { h, redraw } from "../../web/dom.js";
 import { errorBox } from "../../web/server.js";
 import { drawTimeline, durationText, fact } from "../../web/timeline.js";
+import { nameAndId, onNames } from "./names.js";
 import { act, ageOf, confirmed, count, read, repeat, shortId } from "./view.js";
 
 const refreshMs = 5000;
@@ -29,6 +30,8 @@ const actions = {
 
 export function taskView({ box, say, id, left }) {
   let known;
+  let link;
+  let isLinkWanted = true;
   const head = h("header.view-head", h("h2", `Task ${shortId(id)}`));
   const facts = h("dl.panel.facts");
   const states = h("div");
@@ -49,8 +52,17 @@ export function taskView({ box, say, id, left }) {
   const refresh = () =>
     problem.attempt(async () => {
       known = await read(`tasks/${encodeURIComponent(id)}`);
-      if (!left.aborted) draw();
+      if (left.aborted) return;
+      draw();
+      if (isLinkWanted) void findLink();
+      isLinkWanted = false;
     });
+
+  /** Slack may take a while, so the rest of the view does not wait for it. */
+  async function findLink() {
+    ({ link } = await read(`tasks/${encodeURIComponent(id)}/link`).catch(() => ({})));
+    if (link !== undefined && known !== undefined && !left.aborted) draw();
+  }
 
   function draw() {
     const { row, task, picture, whyNot } = known;
@@ -64,7 +76,7 @@ export function taskView({ box, say, id, left }) {
       ),
       h("div.tools", possible.map(drawAction)),
     ]);
-    facts.replaceChildren(...drawFacts(known));
+    facts.replaceChildren(...drawFacts({ ...known, link }));
     states.replaceChildren(...drawStates({ history: task.history, isOver: row.state === "done" }));
     note.textContent = known.note ?? "";
     redraw(timeline, drawTimeline({ steps: picture?.steps ?? [], key: row.id }));
@@ -88,6 +100,7 @@ export function taskView({ box, say, id, left }) {
   }
 
   repeat(refreshMs, refresh, left);
+  onNames(() => known !== undefined && draw(), left);
   return {
     title: `Task ${shortId(id)}`,
     draw(rows) {
@@ -103,16 +116,16 @@ export function taskView({ box, say, id, left }) {
   };
 }
 
-function drawFacts({ row, task: { message, call }, picture }) {
+function drawFacts({ row, task: { message, call }, picture, link }) {
   const tookMs = (picture?.endedAtMs ?? Number.NaN) - row.receivedAtMs;
   const coming = (atMs) => row.state !== "done" && atMs !== undefined && ageOf(atMs, "coming");
   const calls = [row.polls > 0 && count(row.polls, "poll"), row.attempts > 0 && count(row.attempts, "failed attempt")];
   const parts = [count(message.textLength, "character"), message.files && count(message.files, "file")];
   const given = {
     Destination: row.destination,
-    Person: row.user,
-    Channel: row.channel,
-    Thread: row.thread,
+    Person: nameAndId("users", row.user),
+    Channel: nameAndId("channels", row.channel),
+    Thread: link ? h("a", { href: link, target: "_blank", rel: "noreferrer" }, row.thread) : row.thread,
     Workspace: row.team,
     Asked: ageOf(row.receivedAtMs, "ago"),
     Took: tookMs >= 0 && durationText(tookMs),

@@ -22,6 +22,7 @@ export const argumentNames = {
     "channel ts text markdown_text blocks attachments metadata as_user link_names parse file_ids reply_broadcast",
   "chat.delete": "channel ts as_user",
   "chat.postEphemeral": `channel thread_ts user text markdown_text blocks attachments as_user link_names parse ${authorship}`,
+  "chat.getPermalink": "channel message_ts",
   "chat.startStream": `channel thread_ts markdown_text chunks recipient_user_id recipient_team_id task_display_mode ${authorship}`,
   "chat.appendStream": "channel ts markdown_text chunks",
   "chat.stopStream": "channel ts markdown_text chunks blocks metadata session_status",

@@ -42,6 +42,7 @@ export const argumentChecks = {
   },
 
   ts: (call: Checking) => messageOrError(messageAt(call, call.args.ts)),
+  message_ts: (call: Checking) => messageOrError(messageAt(call, call.args.message_ts)),
   timestamp: (call: Checking) => messageOrError(messageAt(call, call.args.timestamp)),
 
   /** The message of `ts` as a stream that the bot may write to. */

@@ -2,7 +2,7 @@
 import type { FakeSlackMessage } from "../messages.ts";
 import { readUnfurling, toSlackMessage } from "../slack-message.ts";
 import type { FakeSlackState } from "../state.ts";
-import { findFakePerson, findFakeTeam } from "../workspace.ts";
+import { findFakePerson, findFakeTeam, findTeamOfChannel } from "../workspace.ts";
 import { isStreaming } from "./arguments.ts";
 import type { Methods } from "./table.ts";
 
@@ -46,6 +46,13 @@ export const chatMethods: Methods<"chat"> = {
     const ts = state.messages.newTs();
     state.ephemeral.postEphemeral({ channel: channel.id, threadTs, ts, user, text });
     return { message_ts: ts };
+  },
+
+  "chat.getPermalink": ({ channel, message: { ts, threadTs } }) => {
+    const { domain } = findTeamOfChannel(channel.id);
+    const inThread = threadTs === undefined || threadTs === ts ? "" : `?thread_ts=${threadTs}&cid=${channel.id}`;
+    const path = `archives/${channel.id}/p${ts.replace(".", "")}${inThread}`;
+    return { channel: channel.id, permalink: `https://${domain}.slack.com/${path}` };
   },
 
   "chat.startStream": ({ args, bot, state, channel, threadTs, piece }) => {

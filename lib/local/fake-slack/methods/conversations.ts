@@ -22,7 +22,10 @@ export const conversationMethods: Methods<"conversations"> = {
     return pageOf(call, newestFirst);
   },
 
-  "conversations.info": ({ channel: { id, name, direct, sharedWith, withoutBot = false } }) => {
+  "conversations.info": ({ state, channel: { id, name, direct, sharedWith, withoutBot = false } }) => {
+    const needed = direct ? "im:read" : "channels:read";
+    const { scopes } = state.rules;
+    if (scopes?.includes(needed) === false) return { error: "missing_scope", needed, provided: scopes.join(",") };
     const isShared = sharedWith !== undefined;
     if (direct) return { channel: { id, is_im: true, is_ext_shared: isShared } };
     return { channel: { id, name, is_channel: true, is_im: false, is_member: !withoutBot, is_ext_shared: isShared } };

@@ -54,6 +54,7 @@ const methodTable = {
   },
   "chat.delete": { tier: "tier3", ...write, args: "channel ts", errors: "cant_delete_message" },
   "chat.postEphemeral": { tier: "tier4", ...write, args: "channel content", errors: "user_not_in_channel" },
+  "chat.getPermalink": { tier: "special", args: "channel message_ts" },
   "chat.startStream": {
     tier: "tier2",
     ...write,
@@ -68,6 +69,7 @@ const methodTable = {
     tier: "tier3",
     scopes: "channels:read groups:read im:read mpim:read",
     args: "any_channel",
+    errors: "missing_scope",
   },
   "conversations.open": {
     tier: "tier3",

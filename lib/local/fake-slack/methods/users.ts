@@ -17,6 +17,7 @@ export const userMethods: Methods<"users" | "usergroups"> = {
         team_id: team,
         name: name.toLowerCase(),
         real_name: name,
+        profile: { real_name: name, display_name: name },
         is_bot: false,
         deleted: false,
         ...(isStranger && { is_stranger: true }),

@@ -1,17 +1,17 @@
 /** The app's manifest: the scopes, events and features that the configuration uses, and no others. */
 import { describe, expect, it } from "@jest/globals";
 import type * as z from "zod";
-import { configSchema } from "../../../../lambdas/shared/config/cross-checks.ts";
+import { configFields } from "../../../../lambdas/shared/config/schema.ts";
 import { botScopes, slackManifest } from "../../../../lambdas/verification/slack/api/manifest.ts";
 import type { SlackApi } from "../../../../lambdas/verification/slack/api/slack.ts";
 
 const eventsUrl = "https://checkpoint.example/slack/events";
-const configOf = (given: z.input<typeof configSchema> = {}) => configSchema.parse(given);
-const manifestOf = (given: z.input<typeof configSchema> = {}, socket = false) =>
+const configOf = (given: z.input<typeof configFields> = {}) => configFields.parse(given);
+const manifestOf = (given: z.input<typeof configFields> = {}, socket = false) =>
   slackManifest({ name: "Sekisho", config: configOf(given), eventsUrl, socket });
-const scopesOf = (given: z.input<typeof configSchema> = {}) => botScopes(configOf(given));
+const scopesOf = (given: z.input<typeof configFields> = {}) => botScopes(configOf(given));
 
-const everything: z.input<typeof configSchema> = {
+const everything: z.input<typeof configFields> = {
   slack: {
     command: { name: "/sekisho", answerIn: "person" },
     shortcut: {},
@@ -102,7 +102,7 @@ describe("a scope", () => {
     ["commands", { slack: { command: { name: "/ask" } } }, {}],
     ["im:write", { slack: { command: { name: "/ask" } } }, {}],
     ["assistant:write", { slack: { assistant: {} } }, {}],
-  ] satisfies [string, z.input<typeof configSchema>, z.input<typeof configSchema>][])(
+  ] satisfies [string, z.input<typeof configFields>, z.input<typeof configFields>][])(
     "%s is asked for with %j and not with %j",
     (scope, used, unused) => {
       expect(scopesOf(used)).toContain(scope);

@@ -1,0 +1,134 @@
+/** Reads the JSON Schema of the configuration as sections of keys, for the tables of the reference. */
+import * as z from "zod";
+import { formatDefault, formatType, type JsonSchema, sharedTypes } from "./key-type.ts";
+import { escapeProse } from "./markdown.ts";
+
+/** The keys of one object. A section with `kind` is a union: the value of that key says which of `variants` it is. */
+export type Section = {
+  name: string;
+  level: number;
+  description: string;
+  kind: string | undefined;
+  variants: Variant[];
+};
+type Variant = { name: string; description: string; schema: JsonSchema };
+
+/** The sections in the order of the schema, each followed by those of the unions in it. A union with a name comes once. */
+export function sectionsOf(schema: JsonSchema): Section[] {
+  const found: Section[] = [];
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    if (name !== "$schema") addSections({ found, name, level: 2, schema: property });
+  }
+  return found;
+}
+
+type Adding = { found: Section[]; name: string; level: number; schema: JsonSchema };
+
+function addSections({ found, name, level, schema }: Adding): void {
+  if (found.some((section) => section.name === name)) return;
+  const variants = variantsOf(elementOf(schema));
+  const kind = kindOf(elementOf(schema));
+  found.push({ name, level, description: schema.description ?? "", kind, variants });
+  const inner = variants.flatMap((variant) => keysOf(variant.schema)).filter((key) => key.union !== undefined);
+  for (const { path, union } of inner) {
+    if (union === undefined) continue;
+    const shared = sharedTypes.get(union);
+    const text = shared ?? { name: `${name}.${path}`, description: union.description ?? "" };
+    addSections({ found, name: text.name, level: 3, schema: { ...union, description: text.description } });
+  }
+}
+
+/** The objects in a list or behind a name. */
+function elementOf(schema: JsonSchema): JsonSchema {
+  const { items, additionalProperties } = schema;
+  return items ?? (typeof additionalProperties === "object" ? additionalProperties : schema);
+}
+
+/** The objects of a union, or the object itself. */
+function variantsOf(schema: JsonSchema): Variant[] {
+  const kind = kindOf(schema);
+  if (kind === undefined) return [{ name: "", description: "", schema }];
+  return unionOf(schema).map((member) => {
+    const { [kind]: discriminator, ...properties } = member.properties ?? {};
+    const name = String(discriminator?.const);
+    return { name, description: member.description ?? "", schema: { ...member, properties } };
+  });
+}
+
+/** The key that tells the objects of a union apart; undefined if the schema is none. */
+function kindOf(schema: JsonSchema): string | undefined {
+  const [first] = unionOf(schema);
+  return Object.entries(first?.properties ?? {}).find(([, { const: value }]) => value !== undefined)?.[0];
+}
+
+/** The members of a discriminated union, which may itself be one of several choices. */
+function unionOf({ oneOf, anyOf = [] }: JsonSchema): JsonSchema[] {
+  return oneOf ?? anyOf.find((member) => member.oneOf !== undefined)?.oneOf ?? [];
+}
+
+type Key = { path: string; schema: JsonSchema; isRequired: boolean; union: JsonSchema | undefined };
+
+/** All keys below a schema: `command`, `command.name`, `admins[].user`. A union is not entered; it has a section of its own. */
+function keysOf(schema: JsonSchema, prefix = ""): Key[] {
+  const { properties = {}, required = [] } = schema;
+  return Object.entries(properties).flatMap(([name, property]) => {
+    const path = `${prefix}${name}`;
+    const isUnion = kindOf(property) !== undefined;
+    const key = { path, schema: property, isRequired: required.includes(name), union: isUnion ? property : undefined };
+    return isUnion || sharedTypes.has(property) ? [key] : [key, ...innerKeys(property, path)];
+  });
+}
+
+function innerKeys(schema: JsonSchema, path: string): Key[] {
+  const { items, additionalProperties, anyOf } = schema;
+  if (items !== undefined) return sharedTypes.has(items) ? [] : innerKeys(items, `${path}[]`);
+  if (typeof additionalProperties === "object") return innerKeys(additionalProperties, `${path}.NAME`);
+  if (anyOf !== undefined && !sharedTypes.has(schema)) {
+    const inner = anyOf.flatMap((member) => innerKeys(member, path));
+    // With several objects to choose from, none of their keys is always required.
+    const isChoice = anyOf.filter(({ properties }) => properties !== undefined).length > 1;
+    return inner.map((key) => ({ ...key, isRequired: key.isRequired && !isChoice }));
+  }
+  return keysOf(schema, `${path}.`);
+}
+
+/** The cells of a section's table. Variants that describe a key alike share its row. */
+export function keyRows({ name, kind, variants }: Section): string[][] {
+  const rows = new Map<string, { path: string; variants: string[]; cells: string[] }>();
+  for (const variant of variants) {
+    for (const key of keysOf(variant.schema)) {
+      const cells = cellsOf({ key, section: name });
+      const id = JSON.stringify([key.path, cells]);
+      const row = rows.get(id) ?? { path: key.path, variants: [], cells };
+      rows.set(id, { ...row, variants: [...row.variants, variant.name] });
+    }
+  }
+  const paths = [...new Set([...rows.values()].map(({ path }) => path))];
+  const sorted = paths.flatMap((path) => [...rows.values()].filter((row) => row.path === path));
+  return sorted.map(({ path, variants: named, cells }) => {
+    const isForAll = named.length === variants.length;
+    const kinds = isForAll ? "all" : named.map((one) => `\`${one}\``).join(", ");
+    return [`\`${path}\``, ...(kind === undefined ? [] : [kinds]), ...cells];
+  });
+}
+
+function cellsOf({ key, section }: { key: Key; section: string }): string[] {
+  const { path, schema, isRequired, union } = key;
+  const { description = "" } = schema;
+  const [, meaning = "", stated] = /^([\s\S]*?)(?:\s*\bDefault: ([\s\S]*?)\.?)?$/.exec(description) ?? [];
+  const unionName = union === undefined ? undefined : (sharedTypes.get(union)?.name ?? `${section}.${path}`);
+  const fallback = isRequired ? "required" : (formatDefault({ path, schema }) ?? stated ?? "none");
+  return [formatType(schema, unionName), escapeProse(fallback), escapeProse(meaning)];
+}
+
+/** The cells of a table of environment variables. */
+export function variableRows(variables: Record<string, z.ZodType>): string[][] {
+  const { properties = {} } = z.toJSONSchema(z.object(variables), { io: "input" }) as JsonSchema;
+  return Object.entries(properties).map(([name, schema]) => {
+    const [, fallback = "", meaning = ""] = cellsOf({
+      key: { path: name, schema, isRequired: false, union: undefined },
+      section: "",
+    });
+    return [`\`${name}\``, fallback, meaning];
+  });
+}

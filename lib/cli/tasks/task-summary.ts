@@ -1,0 +1,80 @@
+/** What a person reads of a task on a terminal, without the record's internals and without its texts. */
+import { sanitizeLine } from "../../../lambdas/shared/untrusted-input.ts";
+import type { Task } from "../../../lambdas/verification/task/task.ts";
+import { countVotes, votesByPerson } from "../../../lambdas/verification/usage/entry.ts";
+import { formatNamed, namesOf, noNames } from "../names/named-task.ts";
+import type { FoundNames } from "../names/slack-names.ts";
+import { formatTable } from "../table.ts";
+import { describeNextStep, describeOutcome, formatDuration, formatTime } from "./text.ts";
+
+type Summarized = { task: Task; nowMs: number; names?: FoundNames };
+
+/** Lines: what the task is, then the history of its states. */
+export function formatTaskSummary({ task, nowMs, names = noNames }: Summarized): string[] {
+  const rows = Object.entries(factsOf({ task, nowMs, names })).flatMap(([name, value]) =>
+    value ? [[`  ${name}`, sanitizeLine(value)]] : [],
+  );
+  return [`Task ${task.id}`, ...formatTable(rows), "History", ...formatTable(historyRows(task.history))];
+}
+
+/** A fact without a value is left out. */
+function factsOf({ task, nowMs, names }: Required<Summarized>): Record<string, string | false | undefined> {
+  const { state, message, call, wait, attempts, votes } = task;
+  const { userName, channelName, link } = namesOf({ task, names });
+  const isOpen = state !== "done";
+  const at = (atMs: number | undefined) => atMs !== undefined && formatMoment(atMs, nowMs);
+  const { up, down } = countVotes(votesByPerson(votes ?? []));
+  return {
+    State: state,
+    Next: isOpen && describeNextStep({ task, nowMs }),
+    Outcome: describeOutcome(task),
+    Asked: at(task.receivedAtMs),
+    Person: formatNamed(message.user, userName),
+    Channel: formatNamed(message.channel, channelName),
+    Workspace: message.team,
+    Thread: task.thread,
+    Link: link,
+    Destination: call?.destination,
+    "Execution task id": call?.taskId,
+    Deadline: isOpen && at(call?.deadlineAtMs),
+    "Next poll": isOpen && at(wait?.nextPollAtMs),
+    Polls: wait !== undefined && wait.polls > 0 && String(wait.polls),
+    "Failed attempts": attempts > 0 && String(attempts),
+    Question: task.question && questionText(task.question, nowMs),
+    Message: messageText(message),
+    Votes: up + down > 0 && `👍 ${up}, 👎 ${down}`,
+    "Retry of": task.retryOf,
+  };
+}
+
+function messageText({ text, files = [] }: Task["message"]): string {
+  const parts = [text.length > 0 && count(text.length, "character"), files.length > 0 && count(files.length, "file")];
+  return parts.filter(Boolean).join(", ");
+}
+
+function questionText({ askedAtMs, expiresAtMs, answer }: NonNullable<Task["question"]>, nowMs: number): string {
+  const asked = `asked ${formatAway(askedAtMs, nowMs)}`;
+  if (answer === undefined) return `${asked}, open until ${formatMoment(expiresAtMs, nowMs)}`;
+  return `${asked}, answered by ${answer.user} ${formatAway(answer.atMs, nowMs)}`;
+}
+
+function historyRows(history: Task["history"]): string[][] {
+  return history.map(({ atMs, state, event }, index) => [
+    `  ${formatTime(atMs)}`,
+    index === 0 ? "" : `+${formatDuration(atMs - (history[index - 1]?.atMs ?? atMs))}`,
+    state,
+    event,
+  ]);
+}
+
+function formatMoment(atMs: number, nowMs: number): string {
+  return `${formatTime(atMs)}  ${formatAway(atMs, nowMs)}`;
+}
+
+function formatAway(atMs: number, nowMs: number): string {
+  return atMs > nowMs ? `in ${formatDuration(atMs - nowMs)}` : `${formatDuration(nowMs - atMs)} ago`;
+}
+
+function count(number: number, one: string): string {
+  return `${number} ${one}${number === 1 ? "" : "s"}`;
+}

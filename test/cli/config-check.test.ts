@@ -1,0 +1,105 @@
+/** `sekisho config check` lists every problem of a file at once. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
+import { checkConfig } from "../../lib/cli/check-config.ts";
+import { checkSyntax } from "../../lib/cli/config-syntax.ts";
+import { commandsInFolder } from "./commands-in-folder.ts";
+
+const { folder, run } = commandsInFolder();
+
+function problemsIn(text: string): string[] {
+  writeFileSync(join(folder, "checked.json"), text);
+  try {
+    checkConfig({ directory: folder, file: "checked.json" });
+    return [];
+  } catch (thrown) {
+    if (thrown instanceof ConfigError) return thrown.problems;
+    throw thrown;
+  }
+}
+
+describe("the syntax of a configuration", () => {
+  it("may be broken in several ways, and each is listed with its place", () => {
+    const text = `{
+  // a comment
+  "allowlist": [{ "team": "T1" },],
+  "files": { "maxCount": 3 }
+  "limits": { "leaseMs": 60000, },
+  "slack": { "locale": 'en' }
+}`;
+    const places = checkSyntax(text).problems.map((line) => line.replace(/: .*/, ""));
+    expect(places).toEqual(
+      expect.arrayContaining([
+        "line 2, column 3",
+        "line 3, column 34",
+        "line 5, column 3",
+        "line 5, column 33",
+        "line 6, column 24",
+      ]),
+    );
+  });
+
+  it.each([
+    ['{ "a": 1, }', "line 1, column 11: the comma before this is one too many"],
+    ['{ "a": [1, ] }', "line 1, column 12: the comma before this is one too many"],
+    ['{ "a": 1\n"b": 2 }', "line 2, column 1: a comma is missing before this"],
+    ['{ "a" 1 }', "line 1, column 7: a colon is missing after the key"],
+    ['{ "a": 1', "line 1, column 9: a } is missing"],
+    ['{ "a": }', "line 1, column 8: a value is missing here"],
+    ["{ a: 1 }", expect.stringMatching(/^line 1, column 3: this is not JSON: keys and texts need double quotes/)],
+    ['{ } { "a": 1 }', "line 1, column 5: the file must end here"],
+  ])("says of %j what is wrong", (text, line) => {
+    expect(checkSyntax(text).problems[0]).toEqual(line);
+    expect(() => JSON.parse(text)).toThrow();
+  });
+
+  it("lists one mistake of a line that makes no sense, and goes on with the next line", () => {
+    const places = checkSyntax('{ a: 1,\n"b": 2,\n"c": three }').problems.map((line) => line.replace(/: .*/, ""));
+    expect(places).toEqual(["line 1, column 3", "line 3, column 6"]);
+  });
+
+  it("never quotes the text, because a secret may be in it", () => {
+    const problems = problemsIn('{ "slack": { "botToken": xoxb-1-secret, "appToken": "xapp-1-secret } }');
+    expect(problems.length).toBeGreaterThan(0);
+    expect(problems.join()).not.toMatch(/xoxb|xapp/);
+  });
+});
+
+describe("the problems of a configuration", () => {
+  it("include those of its content where the syntax leaves no doubt about it", () => {
+    const problems = problemsIn(
+      '{ "files": { "maxCount": -1 }, /* none yet */ "routes": [{ "destination": "frr", }] }',
+    );
+    expect(problems).toEqual([
+      expect.stringMatching(/^line 1, column \d+: JSON has no comments$/),
+      expect.stringMatching(/^line 1, column \d+: the comma before this is one too many$/),
+      expect.stringMatching(/^files\.maxCount: /),
+      expect.stringMatching(/^routes\[0\]\.destination: there is no destination "frr"/),
+    ]);
+  });
+
+  it("include repeated keys, unknown keys, wrong values and the agent's file together", () => {
+    const text = `{ "files": { "maxCount": 1, "maxCount": -1 }, "alowlist": [], "execution": { "agent": "./none.ts" } }`;
+    expect(problemsIn(text)).toEqual([
+      "files.maxCount: appears more than once; keep one",
+      expect.stringMatching(/^files\.maxCount: (?!appears)/),
+      'alowlist: unknown key; did you mean "allowlist"?',
+      expect.stringMatching(/^execution\.agent: the file .*none\.ts does not exist$/),
+    ]);
+    expect(problemsIn(`{ "execution": { "agent": "./none.ts" } }`)).toHaveLength(1);
+  });
+
+  it("are none for a valid file", () => {
+    expect(problemsIn("{}")).toEqual([]);
+  });
+
+  it("are all printed, with exit code 2", async () => {
+    const file = join(folder, "broken.json");
+    writeFileSync(file, '{ "files": { "maxCount": -1, }, "routes": [{ "destination": "frr" }] }');
+    const ended = await run(["config", "check", "--config", file]);
+    expect(ended.code).toBe(2);
+    expect(ended.stderr.split("\n").filter((line) => line.startsWith("  - "))).toHaveLength(3);
+  });
+});

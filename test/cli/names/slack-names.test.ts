@@ -1,0 +1,146 @@
+/** Names of people and channels, and links of threads, as operators get them from Slack. */
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { createSlackNames, type SlackNames } from "../../../lib/cli/names/slack-names.ts";
+import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
+import { botToken, type CalledSlack, channel, startCalledSlack } from "../../local/fake-slack/web-api.ts";
+
+let slack: CalledSlack;
+let names: SlackNames;
+let methods: string[];
+let nowMs: number;
+let connects: number;
+
+beforeEach(() => start());
+afterEach(() => stop());
+
+async function start(options: Parameters<typeof startCalledSlack>[0] = {}): Promise<void> {
+  await stop();
+  slack = await startCalledSlack(options);
+  methods = [];
+  nowMs = 1_000_000;
+  connects = 0;
+  slack.fakeSlack.onCall(({ method }) => void methods.push(method));
+  open();
+}
+
+async function stop(): Promise<void> {
+  names?.close();
+  await slack?.fakeSlack.close();
+}
+
+function open({ token = botToken, apiUrl = slack.fakeSlack.apiUrl, waitMs = 10_000 } = {}): void {
+  names = createSlackNames({
+    connect: async () => {
+      connects += 1;
+      if (token === "") throw new Error("There is no token.");
+      return { token, apiUrl };
+    },
+    waitMs,
+    now: () => nowMs,
+  });
+}
+
+const user = "UHANAKO";
+const thread = () => ({ channel, ts: slack.asked });
+const all = () => ({ users: [user], channels: [channel], threads: [thread()] });
+const nothing = { users: new Map(), channels: new Map(), links: new Map() };
+
+describe("names from Slack", () => {
+  it("are those of people and channels, with the link of a thread", async () => {
+    const found = await names.find(all());
+    expect(found.users).toEqual(new Map([[user, "Hanako"]]));
+    expect(found.channels).toEqual(new Map([[channel, "#general"]]));
+    const link = `https://fake-slack.slack.com/archives/${channel}/p${slack.asked.replace(".", "")}`;
+    expect(found.links).toEqual(new Map([[`${channel}/${slack.asked}`, link]]));
+  });
+
+  it("say of a direct message what it is", async () => {
+    const direct = workspace.directMessages.id;
+    expect((await names.find({ channels: [direct] })).channels.get(direct)).toBe("direct message");
+  });
+
+  it("are asked for once each, and again when they are old", async () => {
+    await names.find({ users: [user, user], channels: [channel] });
+    await names.find(all());
+    expect(methods.toSorted()).toEqual(["chat.getPermalink", "conversations.info", "users.info"]);
+    nowMs += 2 * 3600_000;
+    await names.find({ users: [user] });
+    expect(methods.filter((method) => method === "users.info")).toHaveLength(2);
+  });
+
+  it("are absent for what Slack does not know, which is not asked for again at once", async () => {
+    const unknown = { users: ["UNOBODY"], channels: ["CNOWHERE"], threads: [{ channel, ts: "1.000001" }] };
+    expect(await names.find(unknown)).toEqual(nothing);
+    expect(await names.find(unknown)).toEqual(nothing);
+    expect(methods).toHaveLength(3);
+    expect((await names.find({ users: ["UNOBODY", user] })).users.get(user)).toBe("Hanako");
+  });
+
+  it("need no call where nothing is wanted", async () => {
+    expect(await names.find({})).toEqual(nothing);
+    expect(connects).toBe(0);
+  });
+});
+
+describe("where Slack gives no names, ids are left", () => {
+  it("without a token", async () => {
+    open({ token: "" });
+    expect(await names.find(all())).toEqual(nothing);
+    expect(methods).toEqual([]);
+  });
+
+  it("with a token that Slack refuses, which is not sent again and again", async () => {
+    open({ token: "xoxb-revoked" });
+    const users = Array.from({ length: 50 }, (_, index) => `U${index}`);
+    const refusals: unknown[] = [];
+    slack.fakeSlack.onCall(({ reply }) => void refusals.push(reply));
+    expect(await names.find({ users })).toEqual(nothing);
+    expect(await names.find(all())).toEqual(nothing);
+    expect(refusals.length).toBeLessThanOrEqual(5);
+  });
+
+  it("without the scope of one kind, which leaves the others", async () => {
+    await start({ scopes: ["users:read", "im:read"] });
+    const direct = workspace.directMessages.id;
+    await names.find({ channels: [channel] });
+    const found = await names.find({ users: [user], channels: [channel, direct], threads: [thread()] });
+    expect(found.users.get(user)).toBe("Hanako");
+    expect(found.channels).toEqual(new Map([[direct, "direct message"]]));
+    expect(found.links.size).toBe(1);
+    const before = methods.length;
+    await names.find({ channels: ["CRANDOM"] });
+    expect(methods).toHaveLength(before);
+  });
+
+  it("over Slack's rate limit, until its time is over", async () => {
+    slack.fakeSlack.inject({ method: "users.info", type: "rate_limited", retryAfterSeconds: 7 });
+    expect((await names.find(all())).users).toEqual(new Map());
+    expect((await names.find(all())).users).toEqual(new Map());
+    nowMs += 7001;
+    expect((await names.find(all())).users.get(user)).toBe("Hanako");
+  });
+
+  it.each([
+    ["answers with an error", { type: "status", status: 500 }],
+    ["cuts the connection", { type: "reset" }],
+  ] as const)("where it %s", async (_what, fault) => {
+    slack.fakeSlack.inject({ method: "users.info", ...fault });
+    expect((await names.find({ users: [user] })).users).toEqual(new Map());
+    nowMs += 60_001;
+    expect((await names.find({ users: [user] })).users.get(user)).toBe("Hanako");
+  });
+
+  it("for what is late, while the rest is there in time", async () => {
+    open({ waitMs: 2000 });
+    slack.fakeSlack.inject({ method: "users.info", type: "late", delayMs: 60_000 });
+    const found = await names.find({ users: [user], channels: [channel] });
+    expect(found.users).toEqual(new Map());
+    expect(found.channels.get(channel)).toBe("#general");
+    expect((await names.find({ users: [user] })).users.get(user)).toBe("Hanako");
+  });
+
+  it("when nothing answers there", async () => {
+    open({ apiUrl: "http://127.0.0.1:9/" });
+    expect(await names.find(all())).toEqual(nothing);
+  });
+});

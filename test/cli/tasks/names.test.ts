@@ -1,0 +1,124 @@
+/** `sekisho tasks` with the names that Slack gives: of the local run, and of a stage. */
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
+import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
+import { botToken, type CalledSlack, channel, startCalledSlack } from "../../local/fake-slack/web-api.ts";
+import { sampleTask } from "../../verification/task/sample.ts";
+import { writeConfig } from "../aws/a-stage.ts";
+import { commandHere } from "../aws/command-here.ts";
+import { openAwsPlace, openSqlitePlace, type TestPlace } from "./places.ts";
+
+let slack: CalledSlack;
+let place: TestPlace;
+let task: Task;
+
+beforeEach(async () => {
+  slack = await startCalledSlack();
+});
+afterEach(async () => {
+  await place.close();
+  await slack.fakeSlack.close();
+});
+
+async function store(): Promise<void> {
+  const times = { receivedAtMs: Date.now(), expiresAtMs: Date.now() + 3600_000 };
+  const { message } = sampleTask();
+  task = sampleTask({ ...times, message: { ...message, channel, user: "UHANAKO", ts: slack.asked } });
+  await place.engine.taskStore({ parse: (json) => taskSchema.parse(json) }).create({ item: task });
+}
+
+const linkOf = () => `https://fake-slack.slack.com/archives/${channel}/p${slack.asked.replace(".", "")}`;
+
+describe("of the local run", () => {
+  let withToken: (...args: string[]) => ReturnType<typeof commandHere>;
+  let config: string[];
+  beforeEach(async () => {
+    place = await openSqlitePlace();
+    const json = { slack: { apiUrl: slack.fakeSlack.apiUrl } };
+    config = ["--config", writeConfig({ folder: place.folder, name: "sekisho.config.json", json })];
+    const file = ["--store", join(place.folder, "verification.db")];
+    withToken = (...args) => commandHere(["tasks", ...args, ...file, ...config], { SLACK_BOT_TOKEN: botToken });
+    await store();
+  });
+
+  it("list has a header, and names and links beside the ids", async () => {
+    const { code, stdout, stderr } = await withToken("list");
+    const [head = "", row = ""] = stdout.split("\n");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(head.split(/ {2,}/)).toEqual([
+      "REQUEST",
+      "STATE",
+      "AGE",
+      "DESTINATION",
+      "CHANNEL",
+      "PERSON",
+      "CALLS",
+      "NEXT",
+      "THREAD",
+    ]);
+    expect(row).toContain(`#general (${channel})`);
+    expect(row).toContain("Hanako (UHANAKO)");
+    expect(row.indexOf("Hanako")).toBe(head.indexOf("PERSON"));
+    expect(row.endsWith(linkOf())).toBe(true);
+    const [json = ""] = (await withToken("list", "--json")).stdout.split("\n");
+    const named = { user: "UHANAKO", userName: "Hanako", channelName: "#general", link: linkOf() };
+    expect(JSON.parse(json)).toMatchObject(named);
+  });
+
+  it("show has them too, and the record only with --json", async () => {
+    const { stdout } = await withToken("show", task.id);
+    expect(stdout).toContain("Hanako (UHANAKO)");
+    expect(stdout).toContain(linkOf());
+    expect(stdout).not.toMatch(/revision|wakeSeq|principal/);
+    const record = JSON.parse((await withToken("show", task.id, "--json")).stdout);
+    expect(record).toMatchObject({ id: task.id, revision: 1, wakeSeq: 0, userName: "Hanako" });
+  });
+
+  it.each([
+    ["no token", {}],
+    ["a token that Slack refuses", { SLACK_BOT_TOKEN: "xoxb-revoked" }],
+    ["a value that is no bot token", { SLACK_BOT_TOKEN: "another secret" }],
+  ])("show ids with %s, and do not fail", async (_what, env: Record<string, string>) => {
+    const calls: string[] = [];
+    slack.fakeSlack.onCall(({ method }) => void calls.push(method));
+    const file = ["--store", join(place.folder, "verification.db")];
+    const { code, stdout, stderr } = await commandHere(["tasks", "list", ...file, ...config], env);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain(`${channel}  UHANAKO`);
+    expect(stdout).not.toMatch(/THREAD|another secret|xoxb/);
+    expect(calls).toEqual([]);
+  });
+
+  it("show ids where the configuration cannot be read", async () => {
+    const broken = writeConfig({ folder: place.folder, name: "broken.json", json: { colour: "blue" } });
+    const file = ["--store", join(place.folder, "verification.db"), "--config", broken];
+    const { code, stdout } = await commandHere(["tasks", "list", ...file], { SLACK_BOT_TOKEN: botToken });
+    expect(code).toBe(0);
+    expect(stdout).toContain(`${channel}  UHANAKO`);
+  });
+});
+
+const describeWithDynamoDb = whyNoDynamoDb === undefined ? describe : describe.skip;
+
+describeWithDynamoDb("of a stage", () => {
+  beforeEach(async () => {
+    place = await openAwsPlace({ slack: { apiUrl: slack.fakeSlack.apiUrl } });
+    await store();
+  });
+
+  it("have the names that the stage's bot token reads", async () => {
+    place.aws?.secrets.all.set("sekisho/prod/SLACK_BOT_TOKEN", { value: botToken });
+    const { stdout } = await place.tasks("show", task.id);
+    expect(stdout).toContain("Hanako (UHANAKO)");
+    expect(stdout).toContain(linkOf());
+  });
+
+  it("have ids where the operator may not read it, and do not fail", async () => {
+    place.aws?.secrets.all.set("sekisho/prod/SLACK_BOT_TOKEN", { value: botToken });
+    place.aws?.refusals.set("secretsmanager:GetSecretValue", { status: 400, name: "AccessDeniedException" });
+    const { code, stdout, stderr } = await place.tasks("list");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain(`${channel}  UHANAKO`);
+  });
+});

@@ -1,0 +1,96 @@
+/** The reference of commands and configuration says what the help and the schemas say. */
+import { describe, expect, it } from "@jest/globals";
+import { keyRows, type Section, sectionsOf, variableRows } from "../../bin/reference/config-keys.ts";
+import { replaceGenerated } from "../../bin/reference/markdown.ts";
+import { referencePages } from "../../bin/reference/pages.ts";
+import { environmentVariables } from "../../lambdas/shared/config/environment.ts";
+import { configJsonSchema } from "../../lambdas/shared/config/json-schema.ts";
+import { commandHere } from "../cli/aws/command-here.ts";
+import { sectionOf, tablesIn, textOf } from "./commands/documented.ts";
+
+const commandsPage = textOf("docs/reference/commands.md");
+const configurationPage = textOf("docs/reference/configuration.md");
+
+it("is as `npm run docs` makes it", async () => {
+  const pages = await referencePages(textOf);
+  expect([...pages.keys()]).toEqual(["docs/reference/commands.md", "docs/reference/configuration.md"]);
+  for (const [path, text] of pages) expect({ path, text: textOf(path) }).toEqual({ path, text });
+});
+
+it("keeps the beginning of a page, and refuses a page that has no generated part", () => {
+  const [head = ""] = commandsPage.split("<!--");
+  const changed = replaceGenerated({ page: commandsPage, generated: "new" });
+  expect(changed.startsWith(head)).toBe(true);
+  expect(changed).toMatch(/-->\n\nnew\n$/);
+  expect(() => replaceGenerated({ page: head, generated: "new" })).toThrow("has no line");
+});
+
+describe("docs/reference/commands.md", () => {
+  it("has every command of the help, and no other", async () => {
+    const { stdout } = await commandHere(["--help"], {});
+    const commands = [...stdout.matchAll(/^ {2}(\S+(?: \S+)?) {2}/gm)].map(([, name = ""]) => name);
+    const headings = [...commandsPage.matchAll(/^## (.+)$/gm)].map(([, name]) => name);
+    expect(commands.length).toBeGreaterThan(30);
+    expect(headings).toEqual(commands);
+  });
+
+  it("says of a command what its help says", async () => {
+    const { stdout } = await commandHere(["tasks", "cancel", "--help"], {});
+    const section = sectionOf(commandsPage, "## tasks cancel");
+    const options = [...stdout.matchAll(/^ {2}(--[a-z]+(?: [A-Z]+)?) {2}/gm)].map(([, name]) => `\`${name}\``);
+    expect(options).toContain("`--wait`");
+    expect(tablesIn(section)[0]?.map(([name]) => name)).toEqual(options);
+    expect(section).toContain("If the result comes first, it becomes the answer.");
+    expect(section).toMatch(/^Exit code: 0 success/m);
+  });
+});
+
+describe("docs/reference/configuration.md", () => {
+  const schema = JSON.parse(configJsonSchema());
+  const sections: Section[] = sectionsOf(schema);
+
+  it("names every key of the configuration, with its meaning", () => {
+    const keys = [...new Set(keysOf(schema))].filter((key) => !["$schema", "type", "transport", "kind"].includes(key));
+    const rows = sections.flatMap(keyRows);
+    const named = new Set([
+      ...sections.map(({ name }) => name),
+      ...rows.flatMap(([path = ""]) => path.replaceAll(/`|\[\]/g, "").split(".")),
+    ]);
+    expect(keys.length).toBeGreaterThan(150);
+    // A secret has a section of its own, which is written by hand.
+    expect(keys.filter((key) => !named.has(key) && !["env", "secretsManager"].includes(key))).toEqual([]);
+    expect(rows.filter((row) => (row.at(-1) ?? "").length < 5)).toEqual([]);
+  });
+
+  it.each([
+    [
+      "slack",
+      "`shortcut.name`",
+      ["string, 1 to 24 characters", '"Ask about this", or the same in Japanese where locale is ja'],
+    ],
+    ["limits", "`leaseMs`", ["integer, 500 to 3600000", "`60000` (1 minute)"]],
+    ["routes", "`destination`", ["string or list of strings, 1 to 8 entries", "required"]],
+    ["destinations", "`runtimeArn`", ["`agentcore`", "string", "required"]],
+    ["destinations", "`deadlineMs`", ["all", "integer, 1000 to 28800000", "`14400000` (4 hours)"]],
+    ["authorizer", "`token`", ["`bearer`", "[secret](#secrets)", "required"]],
+    ["allowlist", "`external`", ["`channels` or `people`", "neither"]],
+  ])("says type, bounds and default of %s %s", (name, path, cells) => {
+    const section = sections.find((one) => one.name === name);
+    const row = section === undefined ? [] : keyRows(section).find(([first]) => first === path);
+    expect(row?.slice(1, -1)).toEqual(cells);
+  });
+
+  it("lists the environment variables of the local commands", () => {
+    const [rows = []] = tablesIn(sectionOf(configurationPage, "## Environment variables"));
+    expect(rows.map(([name]) => name)).toEqual(Object.keys(environmentVariables).map((name) => `\`${name}\``));
+    expect(variableRows(environmentVariables)[0]?.slice(0, 2)).toEqual(["`SEKISHO_PORT`", "`3000`"]);
+    expect(rows.filter((row) => (row.at(-1) ?? "") === "")).toEqual([]);
+  });
+});
+
+function keysOf(schema: unknown): string[] {
+  if (typeof schema !== "object" || schema === null) return [];
+  const { properties = {} } = schema as { properties?: Record<string, unknown> };
+  const inner = Object.entries(schema).flatMap(([name, value]) => (name === "properties" ? [] : keysOf(value)));
+  return [...Object.keys(properties), ...Object.values(properties).flatMap(keysOf), ...inner];
+}

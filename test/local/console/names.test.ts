@@ -1,0 +1,66 @@
+/** The operators' page asks Slack for names, and keeps working where it gives none. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { sampleTask } from "../../verification/task/sample.ts";
+import { botToken, type CalledSlack, channel, startCalledSlack } from "../fake-slack/web-api.ts";
+import { type Visitor, visit } from "../web/ask.ts";
+import { openTasksInFile, requestIdOf, servePage } from "./tasks-in-file.ts";
+
+const variable = "SEKISHO_TEST_BOT_TOKEN";
+let slack: CalledSlack;
+let tasks: ReturnType<typeof openTasksInFile>;
+let served: Awaited<ReturnType<typeof servePage>>;
+let visitor: Visitor;
+
+beforeEach(async () => {
+  slack = await startCalledSlack();
+  tasks = openTasksInFile();
+  const json = { slack: { apiUrl: slack.fakeSlack.apiUrl, botToken: { env: variable } } };
+  writeFileSync(join(tasks.folder, "sekisho.config.json"), JSON.stringify(json));
+  const { message } = sampleTask();
+  await tasks.add(1, { state: "waiting", message: { ...message, channel, user: "UHANAKO", ts: slack.asked } });
+  served = await servePage({ folder: tasks.folder });
+  visitor = await visit(served.address);
+  process.env[variable] = botToken;
+});
+afterEach(async () => {
+  delete process.env[variable];
+  await served.close();
+  await tasks.close();
+  await slack.fakeSlack.close();
+});
+
+async function get(path: string): Promise<{ status: number; json: unknown }> {
+  const { status, body } = await visitor.ask(`/operate/api/${path}`);
+  return { status, json: status === 200 ? JSON.parse(body) : body };
+}
+
+const linkPath = `tasks/${requestIdOf(1)}/link`;
+
+describe("the names on the operators' page", () => {
+  it("come by id, without those that Slack does not know", async () => {
+    const names = { users: { UHANAKO: "Hanako" }, channels: { [channel]: "#general" } };
+    const found = await get(`names?users=UHANAKO,UNOBODY&channels=${channel},CNOWHERE`);
+    expect(found).toEqual({ status: 200, json: names });
+    const link = `https://fake-slack.slack.com/archives/${channel}/p${slack.asked.replace(".", "")}`;
+    expect(await get(linkPath)).toEqual({ status: 200, json: { link } });
+  });
+
+  it("are left out without a token", async () => {
+    delete process.env[variable];
+    expect(await get("names?users=UHANAKO")).toEqual({ status: 200, json: { users: {}, channels: {} } });
+    expect(await get(linkPath)).toEqual({ status: 200, json: {} });
+  });
+
+  it("are asked for by ids of Slack, and not by too many at once", async () => {
+    const many = Array.from({ length: 101 }, (_, index) => `U${index}`).join(",");
+    for (const query of ["users=../etc", `users=${many}`, "channels=%23general"]) {
+      expect((await get(`names?${query}`)).status).toBe(400);
+    }
+  });
+
+  it("are for those who may see the page", async () => {
+    expect((await fetch(`${served.url}/operate/api/names?users=UHANAKO`)).status).toBe(401);
+  });
+});
