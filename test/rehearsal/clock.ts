@@ -14,17 +14,33 @@ const listeners = new Set<() => void>();
 const settleMs = 100;
 let moved = Promise.resolve();
 
+/** The latest moves, by the time of the machine. */
+let moves: { atMs: number; byMs: number }[] = [];
+const underWayMs = 30_000;
+
 /** There is one clock, because there is one `Date`. Timers of at least a second move with it. */
 export const clock = {
   async advance(ms: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     moved = promise;
     offsetMs += ms;
+    moves = [...moves.filter(isRecent), { atMs: performance.now(), byMs: ms }];
     for (const child of children) if (child.connected) child.send({ offsetMs });
     await wait(settleMs);
     setOffset(offsetMs);
     resolve();
     for (const listener of listeners) listener();
+  },
+  /** What the time would be without the latest moves: a request that was under way then was signed in that time. */
+  timesBeforeMoves(): number[] {
+    let timeMs = Date.now();
+    return moves
+      .filter(isRecent)
+      .toReversed()
+      .map(({ byMs }) => {
+        timeMs -= byMs;
+        return timeMs;
+      });
   },
   /** Resolves when all processes have the same time again. Wait for it before comparing times of two processes. */
   settled: () => moved,
@@ -34,6 +50,10 @@ export const clock = {
     return () => void listeners.delete(listener);
   },
 };
+
+function isRecent({ atMs }: { atMs: number }): boolean {
+  return performance.now() - atMs < underWayMs;
+}
 
 /** The difference to the machine's clock. */
 export const currentOffsetMs = () => offsetMs;

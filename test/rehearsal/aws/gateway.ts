@@ -120,11 +120,16 @@ export function signedBy({ request, target }: Received): SignedBy {
   return { accessKeyId, region, service, isPresigned: presigned !== null };
 }
 
-/** Checks a signature. A request is not stale if it was signed and arrived before the clock moved. */
+/** Checks a signature. A request is not stale if it was signed, or arrived, before the clock moved. */
 export function sigv4ProblemAt({
   arrivedMs,
   ...request
 }: Omit<Parameters<typeof sigv4Problem>[0], "nowMs"> & { arrivedMs: number }): string | undefined {
-  const problem = sigv4Problem({ ...request, nowMs: Date.now() });
-  return problem === "stale" ? sigv4Problem({ ...request, nowMs: arrivedMs }) : problem;
+  const times = [Date.now(), arrivedMs, ...clock.timesBeforeMoves()];
+  let problem: string | undefined;
+  for (const nowMs of times) {
+    problem = sigv4Problem({ ...request, nowMs });
+    if (problem !== "stale") return problem;
+  }
+  return problem;
 }
