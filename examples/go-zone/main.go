@@ -96,6 +96,10 @@ func (z *zone) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
+	if id == nil && err != nil {
+		// The body may be unread. On a connection that stays open, Go would wait for it before it sends the answer.
+		w.Header().Set("Connection", "close")
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	if err := json.NewEncoder(w).Encode(answer); err != nil && r.Context().Err() == nil {
