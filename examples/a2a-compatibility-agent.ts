@@ -3,8 +3,7 @@
  * else. Name this file in the configuration as `execution.agent`.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Artifact } from "../contracts/methods.ts";
-import type { Agent, AgentContext, AgentTask, TaskUpdate } from "../lambdas/execution/agents/agent.ts";
+import type { Agent, AgentContext, AgentTask, Artifact, TaskUpdate } from "@sekisho/sekisho/agent";
 
 type Step = TaskUpdate | { type: "wait"; ms: number };
 

@@ -3,7 +3,12 @@ import type { Agent } from "../../lambdas/execution/agents/agent.ts";
 import { createBearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
 import { createNoneAuthenticator } from "../../lambdas/execution/http/exchange.ts";
-import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
+import { createWebHandler } from "../../lambdas/execution/http/routes.ts";
+import {
+  createRequestListener,
+  type RequestListener,
+  startExecutionServer,
+} from "../../lambdas/execution/http/server.ts";
 import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { leastTokenLength } from "../../lambdas/shared/config/secrets.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
@@ -32,6 +37,11 @@ export type ExecutionZoneOptions = {
 export type ExecutionZone = {
   /** A web-standard handler. It serves the paths of docs/reference/contract.md below `path`, and answers 404 elsewhere. */
   fetch(request: Request): Promise<Response>;
+  /**
+   * The same for a node:http server, Express or Connect: `app.use("/agents/sekisho", zone.listener)`. It serves `request.url`, which these
+   * give without the path of `use`, so `path` does not count here. Mount it before a body parser, because it reads the body itself.
+   */
+  listener: RequestListener;
   /** Serves the same by node:http, at `/`. Rejects if the port is in use, or if everybody would be admitted beyond loopback. */
   listen(options: { port: number; hostname?: string }): Promise<{ url: string; close(): Promise<void> }>;
   /** Ends the tasks that run, and closes the file. */
@@ -53,16 +63,18 @@ export function createExecutionZone(options: ExecutionZoneOptions): ExecutionZon
     ...(syncBudgetMs !== undefined && { syncBudgetMs }),
     log,
   });
+  const closing = new AbortController();
   const base = path.endsWith("/") ? path : `${path}/`;
   return {
-    async fetch(request) {
-      const url = new URL(request.url);
-      if (!`${url.pathname}/`.startsWith(base)) return new Response(null, { status: 404 });
-      url.pathname = url.pathname.slice(base.length - 1);
-      return host.handle(new Request(url, request));
-    },
+    // No new Request is made for the other path: that would begin to read the body, also of a caller that is refused.
+    fetch: createWebHandler(async (exchange) => {
+      if (!`${exchange.path}/`.startsWith(base)) return { status: 404, headers: {}, body: "" };
+      return host.exchange({ ...exchange, path: exchange.path.slice(base.length - 1) || "/" });
+    }),
+    listener: createRequestListener({ host, closing: closing.signal, log }),
     listen: ({ port, hostname = "127.0.0.1" }) => startExecutionServer({ host, hostname, port, log }),
     async close() {
+      closing.abort();
       await host.stop({ graceMs });
       await engine.close();
     },

@@ -4,6 +4,7 @@ import { cdkCommands } from "./commands/cdk.ts";
 import { documentedCommands, inlineCommands, inlineCommandsIn } from "./commands/documented.ts";
 import { elsewhere } from "./commands/elsewhere.ts";
 import { endpoints } from "./commands/endpoints.ts";
+import { exampleLooks, exampleRuns } from "./commands/examples.ts";
 import { lookAtInline } from "./commands/inline.ts";
 import { oneMachine } from "./commands/one-machine.ts";
 import { packages } from "./commands/packages.ts";
@@ -12,8 +13,10 @@ import { commandLines, parseCommand } from "./commands/shell-line.ts";
 import { stage } from "./commands/stage.ts";
 import { vouched } from "./commands/vouched.ts";
 
-const looked = [...cdkCommands, ...packages, ...elsewhere, ...restoreCommands];
-const entries = [...oneMachine, ...endpoints, ...vouched, ...stage, ...looked].map(({ command }) => command);
+const looked = [...cdkCommands, ...packages, ...elsewhere, ...restoreCommands, ...exampleLooks];
+const entries = [...oneMachine, ...endpoints, ...vouched, ...stage, ...exampleRuns, ...looked].map(
+  ({ command }) => command,
+);
 
 describe("the commands in blocks", () => {
   it("have one entry each, and each entry has one", () => {

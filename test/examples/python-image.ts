@@ -1,10 +1,9 @@
 /** Runs the Python example as its image does: the files that the Dockerfile copies, alone in a folder, with its command. */
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { endWithUs } from "../rehearsal/reaper.ts";
+import { addressOf, type ExampleProcess, spawnExample } from "./example-process.ts";
 
 const folder = resolve(import.meta.dirname, "../../examples/execute-elsewhere/python");
 export const dockerfile = readFileSync(join(folder, "Dockerfile"), "utf8");
@@ -15,14 +14,7 @@ const isThere = spawnSync(command, ["-c", "import sys; sys.exit(sys.version_info
 /** Why the tests are left out, where the example cannot run. */
 export const whyNoPython = isThere ? undefined : `there is no ${command} of version 3.11 or newer`;
 
-export type Python = {
-  url: string;
-  child: ChildProcess;
-  /** Everything that it has printed. */
-  said(): string;
-  /** Its exit code, once it has ended. */
-  ended: Promise<number | null>;
-};
+export type Python = ExampleProcess & { url: string };
 
 const running: (() => void)[] = [];
 
@@ -39,13 +31,7 @@ export async function startPython({
   edit?: (text: string) => string;
 } = {}): Promise<Python> {
   const process = spawnPython({ env, edit });
-  const address = /^Listening on (\S+) (\d+)$/m;
-  while (!address.test(process.said())) {
-    if (process.child.exitCode !== null) throw new Error(`It ended: ${process.said()}`);
-    await new Promise((passed) => setTimeout(passed, 10));
-  }
-  const [, host, port] = address.exec(process.said()) ?? [];
-  return { ...process, url: `http://${host}:${port}/` };
+  return { ...process, url: `${await addressOf(process)}/` };
 }
 
 export function spawnPython({
@@ -54,27 +40,15 @@ export function spawnPython({
 }: {
   env: Record<string, string>;
   edit?: (text: string) => string;
-}): Omit<Python, "url"> {
+}): ExampleProcess {
   const alone = mkdtempSync(join(tmpdir(), "sekisho-python-"));
   for (const name of copied) copyFileSync(join(folder, name), join(alone, name));
   const [main = ""] = copied;
   writeFileSync(join(alone, main), edit(readFileSync(join(folder, main), "utf8")));
-  const { PATH = "", HOME = "" } = process.env;
-  const child = spawn(command, words, {
-    cwd: alone,
-    env: { PATH, HOME, HOST: "127.0.0.1", PORT: "0", ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  endWithUs(child);
-  let said = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on("data", (chunk) => {
-      said += chunk;
-    });
-  }
+  const python = spawnExample({ command, args: words, cwd: alone }, env);
   running.push(() => {
-    child.kill("SIGKILL");
+    python.child.kill("SIGKILL");
     rmSync(alone, { recursive: true });
   });
-  return { child, said: () => said, ended: once(child, "close").then(([code]) => code as number | null) };
+  return python;
 }

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { connect } from "node:net";
 import { resolve } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { silentLog } from "../../lambdas/shared/log.ts";
@@ -9,6 +8,7 @@ import { createBearerAuthorizer } from "../../lambdas/verification/transport/aut
 import { createHttpsTransport } from "../../lambdas/verification/transport/http/transport.ts";
 import { createClient, type ExecutionClient } from "../../lambdas/verification/transport/runner.ts";
 import { commandHere } from "../cli/aws/command-here.ts";
+import { headOfAnswer } from "./example-process.ts";
 import { dockerfile, endPython, type Python, spawnPython, startPython, whyNoPython } from "./python-image.ts";
 
 const file = resolve(import.meta.dirname, "../../examples/execute-elsewhere/python/agent.py");
@@ -161,17 +161,4 @@ async function post(url: string, request: unknown): Promise<{ status: number; an
   const body = typeof request === "string" ? request : JSON.stringify(request);
   const response = await fetch(url, { method: "POST", body, headers });
   return { status: response.status, answer: await response.json() };
-}
-
-/** The answer to a request whose body never arrives. */
-async function headOfAnswer(url: string, headers: readonly string[]): Promise<string> {
-  const { hostname, port } = new URL(url);
-  const { promise, resolve: settle } = Promise.withResolvers<string>();
-  const socket = connect({ host: hostname, port: Number(port) });
-  socket.on("error", () => {});
-  socket.once("data", (data) => settle(String(data)));
-  socket.write(`POST / HTTP/1.1\r\nhost: ${hostname}\r\n${headers.join("\r\n")}\r\n\r\n`);
-  const head = await promise;
-  socket.destroy();
-  return head;
 }

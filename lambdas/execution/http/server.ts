@@ -39,7 +39,7 @@ export async function startExecutionServer(options: {
   log?: Log;
 }): Promise<ExecutionServer> {
   const { host, hostname = "127.0.0.1", port, portSetting = "SEKISHO_EXECUTION_PORT or --port" } = options;
-  const { platformPrincipal, stallMs = defaultStallMs, log = silentLog } = options;
+  const { platformPrincipal, stallMs, log = silentLog } = options;
   const urlHost = hostname.includes(":") ? `[${hostname}]` : hostname;
   const { authenticatorKind } = host;
   const isKnown = authenticatorKind === "platform" ? platformPrincipal !== undefined : authenticatorKind !== "none";
@@ -56,12 +56,7 @@ export async function startExecutionServer(options: {
     maxHeaderSize: 16 * 1024,
   });
   const closing = new AbortController();
-  server.on("request", (request, response) => {
-    answer({ host, platformPrincipal, stallMs, closing: closing.signal, request, response }).catch((error: unknown) => {
-      log.error("request_failed", { cause_kind: errorKind(error) });
-      response.destroy();
-    });
-  });
+  server.on("request", createRequestListener({ host, platformPrincipal, stallMs, closing: closing.signal, log }));
   const bound = await startListening({ server, hostname, port, portSetting });
   return {
     url: `http://${urlHost}:${bound}`,
@@ -70,6 +65,28 @@ export async function startExecutionServer(options: {
       closing.abort();
       return closeServer(server);
     },
+  };
+}
+
+export type RequestListener = (request: IncomingMessage, response: ServerResponse) => void;
+
+type ListenerOptions = {
+  host: Pick<Host, "exchange">;
+  platformPrincipal?: string | undefined;
+  stallMs?: number | undefined;
+  /** Ends streams. */
+  closing: AbortSignal;
+  log: Log;
+};
+
+/** Serves `request.url`. Nothing may have read the body before, such as the body parser of a framework. */
+export function createRequestListener(options: ListenerOptions): RequestListener {
+  const { host, platformPrincipal, stallMs = defaultStallMs, closing, log } = options;
+  return (request, response) => {
+    answer({ host, platformPrincipal, stallMs, closing, request, response }).catch((error: unknown) => {
+      log.error("request_failed", { cause_kind: errorKind(error) });
+      response.destroy();
+    });
   };
 }
 
@@ -108,7 +125,13 @@ function createExchange({ platformPrincipal, closing, request, response }: Serve
     header: (name) => readHeader(request, name),
     platformPrincipal,
     sourceAddress: request.socket.remoteAddress,
-    readBody: ({ maxBytes }) => readIncomingMessage({ message: request, maxBytes }),
+    readBody({ maxBytes }) {
+      if (request.readableEnded) {
+        const message = "The body was read before, perhaps by the body parser of a framework.";
+        throw Object.assign(new Error(message), { code: "ERR_BODY_ALREADY_READ" });
+      }
+      return readIncomingMessage({ message: request, maxBytes });
+    },
     canStream: true,
     openSignal() {
       const gone = new AbortController();

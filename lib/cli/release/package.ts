@@ -45,6 +45,10 @@ export function writePackage(folder: string): void {
   for (const path of copied) {
     cpSync(join(root, path), join(folder, path), { recursive: true, filter: (name) => !name.endsWith(".ts") });
   }
+  cpSync(join(root, "examples"), join(folder, "examples"), {
+    recursive: true,
+    filter: (name) => !name.endsWith(".pyc"),
+  });
   cpSync(join(root, "bin/package-entry.mjs"), join(folder, "bin/sekisho.mjs"));
   for (const [name, content] of prebuild()) {
     const path = join(folder, "prebuilt", name);

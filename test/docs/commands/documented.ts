@@ -1,4 +1,4 @@
-/** Reads README.md, CONTRIBUTING.md, SECURITY.md and the pages below docs/: text, fenced blocks, tables, and every command in a block or within a sentence. */
+/** Reads README.md, CONTRIBUTING.md, SECURITY.md, the pages below docs/ and those of the examples: text, fenced blocks, tables, and every command in a block or within a sentence. */
 import { globSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { commandLines } from "./shell-line.ts";
@@ -8,7 +8,7 @@ export const pages = [
   "README.md",
   "CONTRIBUTING.md",
   "SECURITY.md",
-  ...globSync(["docs/**/*.md"], { cwd: root }).sort(),
+  ...globSync(["docs/**/*.md", "examples/**/*.md"], { cwd: root }).sort(),
 ];
 export const textOf = (page: string) => readFileSync(join(root, page), "utf8");
 

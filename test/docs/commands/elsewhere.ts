@@ -44,7 +44,7 @@ function lookAtRelease([part]: ShellCommand[]): void {
 }
 
 /** Checks that the command's help names each option. */
-function lookAtHelp([part]: ShellCommand[]): void {
+export function lookAtHelp([part]: ShellCommand[]): void {
   const [program, name = "", ...args] = part?.args ?? [];
   expect(program).toBe("sekisho");
   const entry = join(root, "bin/sekisho.mjs");

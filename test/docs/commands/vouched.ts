@@ -15,7 +15,10 @@ const keepsTheContract = expect.stringContaining("passes every required case.");
 const python = "AGENT_TOKEN=change-me-to-a-long-one python3 agent.py";
 
 /** Starts it as the document says, on a free port. Resolves to its address. */
-async function startAgent(world: Machine, { env, args: [program = "", ...args] }: ShellCommand): Promise<string> {
+export async function startAgent(
+  world: Machine,
+  { env, args: [program = "", ...args] }: ShellCommand,
+): Promise<string> {
   const { PATH = "", HOME = "" } = process.env;
   const stdio = ["ignore", "pipe", "inherit"] as const;
   const child = spawn(program, args, {

@@ -36,6 +36,20 @@ export function text(part: string): Buffer {
   return frame({ event: "contentBlockDelta", payload: { contentBlockIndex: 0, delta: { text: part } } });
 }
 
+/** A call of a tool: its start, its input in pieces, and its end. */
+export function toolUse(call: { index: number; id: string; name: string; input: string }): Buffer {
+  const contentBlockIndex = call.index;
+  const start = { toolUse: { toolUseId: call.id, name: call.name } };
+  const pieces = call.input.match(/[\s\S]{1,4}/g) ?? [];
+  return Buffer.concat([
+    frame({ event: "contentBlockStart", payload: { contentBlockIndex, start } }),
+    ...pieces.map((input) =>
+      frame({ event: "contentBlockDelta", payload: { contentBlockIndex, delta: { toolUse: { input } } } }),
+    ),
+    frame({ event: "contentBlockStop", payload: { contentBlockIndex } }),
+  ]);
+}
+
 export function stop(stopReason: string): Buffer {
   return frame({ event: "messageStop", payload: { stopReason } });
 }

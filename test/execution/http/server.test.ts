@@ -3,7 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
-import { connect } from "node:net";
+import { createServer, type IncomingMessage } from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { join, resolve } from "node:path";
 import { afterEach, describe, expect, it, jest } from "@jest/globals";
 import {
@@ -16,8 +17,13 @@ import {
   type ExchangeResponse,
 } from "../../../lambdas/execution/http/exchange.ts";
 import { createWebHandler } from "../../../lambdas/execution/http/routes.ts";
-import { type ExecutionServer, startExecutionServer } from "../../../lambdas/execution/http/server.ts";
+import {
+  createRequestListener,
+  type ExecutionServer,
+  startExecutionServer,
+} from "../../../lambdas/execution/http/server.ts";
 import type { AuthenticatorConfig } from "../../../lambdas/shared/config/authenticator-schema.ts";
+import { silentLog } from "../../../lambdas/shared/log.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { afterTest, folderOfTest } from "../../tooling/cleanup.ts";
 import { serveAuthenticator } from "../authenticator/ask.ts";
@@ -53,6 +59,28 @@ async function raw(port: number, bytes: string, until = /$^/): Promise<string> {
 }
 
 const head = (length: number) => `POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: ${length}\r\n\r\n`;
+
+describe("in a server of somebody else, the listener", () => {
+  async function mount(before: (request: IncomingMessage) => Promise<unknown>) {
+    const { host, lines } = createTestHost();
+    const listener = createRequestListener({ host, closing: new AbortController().signal, log: silentLog });
+    const server = createServer((request, response) => void before(request).then(() => listener(request, response)));
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    afterTest(() => server.close());
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, lines };
+  }
+
+  it("answers", async () => {
+    const { url } = await mount(async () => {});
+    expect(await call(url, "execute_task", hello)).toMatchObject({ result: { response_text: "done" } });
+  });
+
+  it("says at once that a body parser has read the body before, instead of waiting for it", async () => {
+    const { url, lines } = await mount((request) => request.toArray());
+    expect(await call(url, "execute_task", hello)).toMatchObject({ error: { data: { reason: "internal" } } });
+    expect(lines.join()).toContain("ERR_BODY_ALREADY_READ");
+  });
+});
 
 describe("the server", () => {
   it("carries a request to the host and its answer back, on one kept connection", async () => {

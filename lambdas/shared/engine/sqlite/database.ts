@@ -101,12 +101,15 @@ function removeExpiredTasks({ prepare, write }: Pick<Database, "prepare" | "writ
   return { stop: () => clearInterval(timer) };
 }
 
+/** sqlite's name for a database without a file. */
+const inMemory = ":memory:";
+
 /** The file is private to its user (mode 0600, and 0700 for a new folder). Throws EngineFileError. */
 function openFile({ file, busyTimeoutMs }: { file: string; busyTimeoutMs: number }): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    createPrivate(file);
+    if (file !== inMemory) createPrivate(file);
     database = new DatabaseSync(file, { timeout: busyTimeoutMs });
     // Checked before anything is written, because the file may belong to another program.
     const version = checkVersion({ database, file });

@@ -1,0 +1,3 @@
+module example.com/execution-zone
+
+go 1.19

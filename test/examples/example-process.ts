@@ -1,0 +1,57 @@
+/** Starts an example in a process of its own, on loopback and a free port. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { endWithUs } from "../rehearsal/reaper.ts";
+
+export type Command = { command: string; args: string[]; cwd: string };
+
+export type ExampleProcess = {
+  child: ChildProcess;
+  /** Everything that it has printed. */
+  said(): string;
+  /** Its exit code, once it has ended. */
+  ended: Promise<number | null>;
+};
+
+/** It has no other variables than these. */
+export function spawnExample({ command, args, cwd }: Command, env: Record<string, string>): ExampleProcess {
+  const { PATH = "", HOME = "" } = process.env;
+  const child = spawn(command, args, {
+    cwd,
+    env: { PATH, HOME, HOST: "127.0.0.1", PORT: "0", PYTHONDONTWRITEBYTECODE: "1", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  endWithUs(child);
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (chunk) => {
+      said += chunk;
+    });
+  }
+  return { child, said: () => said, ended: once(child, "close").then(([code]) => code as number | null) };
+}
+
+/** Resolves to its address, such as `http://127.0.0.1:8080`, once it has printed it. */
+export async function addressOf({ child, said }: ExampleProcess): Promise<string> {
+  const address = /^Listening on (\S+) (\d+)$/m;
+  while (!address.test(said())) {
+    if (child.exitCode !== null) throw new Error(`It ended: ${said()}`);
+    await new Promise((passed) => setTimeout(passed, 10));
+  }
+  const [, host, port] = address.exec(said()) ?? [];
+  return `http://${host}:${port}`;
+}
+
+/** The answer to a POST whose body never arrives. */
+export async function headOfAnswer(url: string, headers: readonly string[]): Promise<string> {
+  const { hostname, port, pathname } = new URL(url);
+  const { promise, resolve: settle } = Promise.withResolvers<string>();
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.on("error", () => {});
+  socket.once("data", (data) => settle(String(data)));
+  socket.write(`POST ${pathname} HTTP/1.1\r\nhost: ${hostname}\r\n${headers.join("\r\n")}\r\n\r\n`);
+  const head = await promise;
+  socket.destroy();
+  return head;
+}

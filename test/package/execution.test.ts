@@ -1,0 +1,55 @@
+/** The Execution zone that people mount in a server of their own. */
+import { existsSync } from "node:fs";
+import { describe, expect, it } from "@jest/globals";
+import { createExecutionZone } from "../../lib/package/execution.ts";
+import { answering } from "../execution/test-host.ts";
+import { afterTest, folderOfTest } from "../tooling/cleanup.ts";
+
+const token = "a-token-that-is-long-enough";
+
+function openZone(options: Partial<Parameters<typeof createExecutionZone>[0]> = {}) {
+  const zone = createExecutionZone({ agent: answering("done"), tokens: [token], logLevel: "error", ...options });
+  afterTest(zone.close);
+  return zone;
+}
+
+function post(url: string, bearer = token): Request {
+  const body = { jsonrpc: "2.0", id: "1", method: "execute_task", params: { text: "hello" } };
+  const headers = { authorization: `Bearer ${bearer}`, "content-type": "application/json" };
+  return new Request(url, { method: "POST", headers, body: JSON.stringify(body) });
+}
+
+describe("fetch of an Execution zone", () => {
+  it("serves the paths below its own, and nothing else", async () => {
+    const zone = openZone({ path: "/agents/sekisho" });
+    for (const path of ["", "/", "/invocations", "?a=b"]) {
+      const response = await zone.fetch(post(`https://example.com/agents/sekisho${path}`));
+      expect(await response.json()).toMatchObject({ result: { response_text: "done" } });
+    }
+    for (const path of ["/", "/agents", "/agents/sekisho-of-another", "/agents/sekisho/nothing"]) {
+      expect((await zone.fetch(post(`https://example.com${path}`))).status).toBe(404);
+    }
+  });
+
+  it("leaves the body of a caller that it refuses alone", async () => {
+    const request = post("https://example.com/agents/sekisho", "another-token-that-nobody-gave-out");
+    // A server that hands out its bodies on demand, such as Hono's, begins to read the connection at this moment.
+    let isTouched = false;
+    Object.defineProperty(request, "body", {
+      get() {
+        isTouched = true;
+        return null;
+      },
+    });
+    expect((await openZone({ path: "/agents/sekisho" }).fetch(request)).status).toBe(401);
+    expect(isTouched).toBe(false);
+  });
+});
+
+it("an Execution zone without a file leaves none behind", () => {
+  const before = process.cwd();
+  process.chdir(folderOfTest());
+  afterTest(() => process.chdir(before));
+  openZone();
+  expect(existsSync(":memory:")).toBe(false);
+});
