@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { agent } from "../../examples/llm-agent/agent.ts";
-import type { TaskUpdate } from "../../lambdas/execution/agents/agent.ts";
+import { runAgent, type TaskUpdate } from "../../lambdas/execution/agents/agent.ts";
 import { type CompletionRequest, type Round, startChatCompletions } from "../doubles/chat-completions.ts";
 import { agentContext, agentTask } from "../execution/agents/agent-context.ts";
 import { startModelServer } from "../execution/agents/model-server.ts";
@@ -32,7 +32,8 @@ async function startModel(rounds: Round[] | ((request: CompletionRequest) => Rou
 async function updatesOf(signal = new AbortController().signal): Promise<TaskUpdate[]> {
   const history = [{ role: "assistant" as const, text: "Good morning" }];
   const updates: TaskUpdate[] = [];
-  for await (const update of agent(agentTask({ ...hello, history }), agentContext(signal))) updates.push(update);
+  for await (const update of runAgent(agent, agentTask({ ...hello, history }), agentContext(signal)))
+    updates.push(update);
   return updates;
 }
 

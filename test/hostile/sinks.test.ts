@@ -225,6 +225,7 @@ describe("whoever writes to a terminal", () => {
     "lib/cli/release/run.ts",
     "lib/cli/release/sbom.ts",
     "lib/local/execution-zone.ts",
+    "lib/local/terminal-log.ts",
   ];
 
   it("is in this list, so that a new way to the terminal is looked at", () => {
