@@ -1,4 +1,7 @@
 /** The `sekisho` command line: finds the command, runs it, and turns an error into a message and an exit code. */
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { ConfigError } from "../lambdas/shared/config/config-error.ts";
 import { toFileError } from "../lambdas/shared/engine/sqlite/file-error.ts";
 import { escapeActiveCharacters } from "../lambdas/shared/untrusted-input.ts";
@@ -78,6 +81,7 @@ function entry<Name extends string>(file: () => Promise<Record<Name, Command>>, 
 
 /** Runs the command line, and resolves to its exit code (`exitCodes`). */
 export async function main(args: string[]): Promise<number> {
+  if (args[0] === "--version" || args[0] === "-v") return printVersion();
   const name = [args.slice(0, 2).join(" "), args[0] ?? ""].find((candidate) => candidate in commands);
   const entry = name === undefined ? undefined : commands[name];
   if (name === undefined || entry === undefined) return listCommands(args);
@@ -115,6 +119,12 @@ export async function main(args: string[]): Promise<number> {
   }
 }
 
+function printVersion(): number {
+  const { version } = JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8"));
+  process.stdout.write(`sekisho ${version}, Node ${process.versions.node}\n`);
+  return exitCodes.success;
+}
+
 /** Lists all commands, or those of a group such as `sekisho config`. */
 function listCommands([word = "--help", next]: string[]): number {
   const names = Object.keys(commands);
@@ -123,7 +133,9 @@ function listCommands([word = "--help", next]: string[]): number {
   const lines = (isGroup ? group : names).map((name) => `  ${name.padEnd(22)} ${commands[name]?.summary ?? ""}`);
   const list = lines.join("\n");
   const title = "sekisho: a checkpoint between Slack and the agents that do the work";
-  const text = isGroup ? list : `${title}\n\nCommands:\n${list}\n\nFor details: sekisho <command> --help`;
+  const text = isGroup
+    ? list
+    : `${title}\n\nCommands:\n${list}\n\nFor details: sekisho <command> --help. For the version: sekisho --version`;
   const unknown = isGroup ? next : word;
   if (unknown !== undefined && ["--help", "-h", "help"].includes(unknown)) {
     process.stdout.write(`${text}\n`);

@@ -13,6 +13,7 @@ import { checkConfig } from "../../lib/cli/check-config.ts";
 import { awsExits, configOption, defineCommand, exitCodes, flag } from "../../lib/cli/command.ts";
 import { listNonSlackSecrets } from "../../lib/cli/config-needs.ts";
 import { noRouteText } from "../../lib/cli/destinations/route-key.ts";
+import { exampleAccount } from "../../lib/cli/init/files.ts";
 import { neededSecrets } from "../../lib/local/slack-installation.ts";
 
 export const configCheck = defineCommand({
@@ -33,6 +34,10 @@ depends on a wrong value is left out until that value is right.`,
     print(`Agent: ${agentText(config.execution.agent)}.`);
     const stages = Object.entries(config.stages);
     for (const [name, stage] of stages) print(`Stage ${name}: ${stageText(stage)}.`);
+    for (const [name, stage] of stages) {
+      if (stageText(stage).includes(exampleAccount))
+        note(`Note: stage ${name} has the example account ${exampleAccount}. Write your own account into it.`);
+    }
     for (const [name, { alarmEmail }] of stages) {
       if (!alarmEmail) note(`Note: the alarms of stage ${name} notify nobody. Set alarmEmail in the stage.`);
     }
@@ -40,7 +45,7 @@ depends on a wrong value is left out until that value is right.`,
     if (config.allowlist.length === 0)
       note("The allowlist is empty. In a real workspace nobody may ask until you run sekisho allow add.");
     for (const secret of unsetSecrets(config))
-      note(`Note: the environment variable ${formatSecretName(secret)} is not set here.`);
+      note(`Note: the environment variable ${formatSecretName(secret)} is not set here.${whenNeeded(config, secret)}`);
     return exitCodes.success;
   },
 });
@@ -63,6 +68,10 @@ function stageText(stage: Stage): string {
   const target = findExecutionTarget(stage);
   const where = target === undefined ? "" : ` in ${target.account}, ${target.region}`;
   return `Verification in ${verification.account}, ${verification.region}; Execution ${execution.kind}${where}`;
+}
+
+function whenNeeded({ slack }: Config, secret: SecretReference): string {
+  return secret === slack.signingSecret ? " Over Socket Mode it is not needed." : "";
 }
 
 /** Lists the secrets that are missing here. The configuration may be used elsewhere, so a missing secret is only a note. */

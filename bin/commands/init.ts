@@ -3,11 +3,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { sekisho } from "../../lambdas/shared/command-line.ts";
 import { defineCommand, exitCodes, option, UsageError } from "../../lib/cli/command.ts";
-import { projectFiles } from "../../lib/cli/init/files.ts";
+import { exampleAccount, projectFiles } from "../../lib/cli/init/files.ts";
 import { packageName } from "../../lib/package/name.ts";
 
 const ignoreFile = ".gitignore";
-const exampleAccount = "111111111111";
 const cdkPackages = "aws-cdk aws-cdk-lib constructs esbuild typescript @types/node";
 
 export const init = defineCommand({

@@ -3,7 +3,6 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { type ClientReason, SekishoError } from "../../contracts/errors.ts";
 import type { TaskResult } from "../../contracts/methods.ts";
-import type { QuestionField } from "../../contracts/question-fields.ts";
 import { backoffMs } from "../../lambdas/shared/async/waiting.ts";
 import {
   authorizerOf,
@@ -44,11 +43,12 @@ by Ctrl-C, and when the destination's deadlineMs is over.`,
     config: configOption,
   },
   exits: `
-Exit code: 0 success; 1 the task failed, did not begin, or has an unknown outcome; 2 bad usage or configuration; 3 the
+Exit code: 0 success; 1 the task failed, asks a question, did not begin, or has an unknown outcome; 2 bad usage or configuration; 3 the
 destination is not reachable, so nothing was sent.`,
   async run(run) {
     const { values, positionals } = run;
     const [text] = positionals;
+    if (text === "-") throw new UsageError('This command reads no stdin. Give the text: sekisho send "$(cat FILE)"');
     if (text === undefined || text === "" || positionals.length > 1) {
       throw new UsageError('Give one text in quotes: sekisho send "What is a sekisho?"');
     }
@@ -94,8 +94,9 @@ async function sendAndShow(run: CommandRun, sending: Sending): Promise<number> {
     });
     const shown = result.status === "success" ? result.response_text : result.prompt;
     run.print(json ? toJson(result) : sanitizeLines(shown));
-    if (result.status === "input_required" && result.fields !== undefined) note(describeFields(result.fields));
-    return exitCodes.success;
+    if (result.status === "success") return exitCodes.success;
+    note(describeQuestion(result));
+    return exitCodes.failed;
   } catch (thrown) {
     const error = SekishoError.from(thrown);
     if (signal.aborted) {
@@ -111,13 +112,17 @@ async function sendAndShow(run: CommandRun, sending: Sending): Promise<number> {
 }
 
 /** Says what would answer the question, because this command does not answer questions. */
-function describeFields(fields: readonly QuestionField[]): string {
-  const lines = fields.map((field) => {
-    const choices = "options" in field ? `: ${field.options.map(({ id }) => id).join(", ")}` : "";
-    return sanitizeLine(`  ${field.id} (${field.type}${field.required ? ", required" : ""})${choices}`);
-  });
-  const answer = "This command does not answer questions. answer_task does, with fields by these ids, or with a text:";
-  return [answer, ...lines].join("\n");
+function describeQuestion({ options = [], fields = [] }: Extract<TaskResult, { status: "input_required" }>): string {
+  const lines = [
+    ...options.map(({ id, label }) => `  ${id}: ${label}`),
+    ...fields.map((field) => {
+      const choices = "options" in field ? `: ${field.options.map(({ id }) => id).join(", ")}` : "";
+      return `  ${field.id} (${field.type}${field.required ? ", required" : ""})${choices}`;
+    }),
+  ];
+  const text = "The agent asks a question, and this command does not answer questions. Use the page of sekisho start.";
+  const what = fields.length > 0 ? "An answer has these fields:" : "An answer is a text or one of these:";
+  return lines.length === 0 ? text : [`${text} ${what}`, ...lines.map(sanitizeLine)].join("\n");
 }
 
 /** The longest time that a host may hold one `get_task`. */
@@ -203,9 +208,10 @@ export async function complete({
     while (result.status === "accepted") {
       const { task_id, progress } = result;
       onAccepted(task_id);
-      const line = [progress?.text, progress?.percent === undefined ? undefined : `${progress.percent} %`]
-        .filter(Boolean)
-        .join(" ");
+      const line =
+        [progress?.text, progress?.percent === undefined ? undefined : `${progress.percent} %`]
+          .filter(Boolean)
+          .join(" ") || (progress?.partial_text === undefined ? "" : "Writing the answer");
       if (shown === "" || (line !== "" && line !== shown))
         note(sanitizeLine(line) || "The task was accepted. Waiting for the result.");
       shown = line || shown || " ";

@@ -63,7 +63,7 @@ channels). Without a token or a scope, and if Slack does not answer within 3 sec
       const rows = shown.map((task) => toListedTask({ task, nowMs: Date.now(), names }));
       for (const line of values.json ? rows.map((row) => JSON.stringify(row)) : formatList(rows)) run.print(line);
       if (tasks.length > limit) note(`There are more tasks. Use --limit ${limit * 2} to see more.`);
-      if (rows.length === 0) note(`There are no such tasks ${zone.where}.`);
+      if (rows.length === 0) note(`There are no such tasks ${zone.where}. Tasks of sekisho send are not stored here.`);
       return signal.aborted ? exitCodes.interrupted : exitCodes.success;
     });
   },

@@ -1,7 +1,7 @@
 /** The command line as a process: what it lists, starts and refuses before it does anything. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text as readText } from "node:stream/consumers";
 import { describe, expect, it } from "@jest/globals";
@@ -320,6 +320,16 @@ function check(json: unknown) {
   return commandHere(["config", "check", "--config", file], {});
 }
 
+describe("sekisho --version", () => {
+  it("prints the version, for a report of an error", async () => {
+    const { version } = JSON.parse(readFileSync(join(__dirname, "../../package.json"), "utf8"));
+    expect(await run(["--version"])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`sekisho ${version}, Node `),
+    });
+  });
+});
+
 describe("sekisho config check", () => {
   it("says that every default holds where the folder has no file", async () => {
     const ended = await run(["config", "check"]);
@@ -329,7 +339,7 @@ describe("sekisho config check", () => {
   });
 
   it("says which file it read, which agent answers, and where each stage is", async () => {
-    const verification = { account: "111111111111", region: "eu-central-1" };
+    const verification = { account: "333333333333", region: "eu-central-1" };
     const ended = await check({
       execution: { agent: { type: "bedrock", modelId: "eu.a-model" } },
       stages: {
@@ -341,13 +351,20 @@ describe("sekisho config check", () => {
     for (const text of [
       join(folder, "checked.json"),
       "Agent: bedrock, eu.a-model.",
-      "Stage dev: Verification in 111111111111, eu-central-1; Execution agentcore in 111111111111, eu-central-1.",
+      "Stage dev: Verification in 333333333333, eu-central-1; Execution agentcore in 333333333333, eu-central-1.",
       "Execution lambda in 222222222222, eu-central-1.",
     ]) {
       expect(ended.stdout).toContain(text);
     }
     expect(ended.stderr).toContain("the alarms of stage dev notify nobody. Set alarmEmail");
     expect(ended.stderr).not.toContain("stage prod");
+  });
+
+  it("says that the account of the examples is to be replaced", async () => {
+    const ended = await check({
+      stages: { dev: { verification: { account: "111111111111", region: "eu-central-1" } } },
+    });
+    expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining("stage dev has the example account") });
   });
 
   it("says which of Slack's secrets are not set: with an installation flow its client secret, and not the bot token", async () => {

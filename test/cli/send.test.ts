@@ -276,7 +276,19 @@ describe("a task of the command line", () => {
   });
 });
 
-describe("sekisho send to an agent that asks with fields", () => {
+describe("sekisho send to an agent that asks", () => {
+  it("prints the question and its options", async () => {
+    const options = [
+      { id: "eu", label: "Europe" },
+      { id: "ap", label: "As\u202eia" },
+    ];
+    const asks = { status: "input_required", task_id: "t", prompt: "Where to?", options };
+    const { code, stdout, stderr } = await send(await serve((call) => result(call, asks)));
+    expect([code, stdout]).toEqual([1, "Where to?\n"]);
+    expect(stderr).toMatch(/one of these:\n {2}eu: Europe\n {2}ap: As\S*ia\n/);
+    expect(stderr).not.toContain("\u202e");
+  });
+
   it("prints the question, and says which fields would answer it and how", async () => {
     const options = [
       { id: "eu", label: "Europe" },
@@ -289,8 +301,8 @@ describe("sekisho send to an agent that asks with fields", () => {
     const asks = { status: "input_required", task_id: "t", prompt: "Where to?", fields };
     const url = await serve((call) => result(call, asks));
     const { code, stdout, stderr } = await send(url);
-    expect([code, stdout]).toEqual([0, "Where to?\n"]);
-    expect(stderr).toContain("This command does not answer questions. answer_task does");
+    expect([code, stdout]).toEqual([1, "Where to?\n"]);
+    expect(stderr).toContain("this command does not answer questions. Use the page of sekisho start");
     expect(stderr).toMatch(/ {2}region \(choice, required\): eu, ap?\S*\n {2}copies \(number\)/);
     expect(stderr).not.toContain("\u202e");
   });

@@ -29,7 +29,7 @@ async function loadFile(file: string): Promise<Agent> {
   const { agent, feedback } = Object(loaded) as { agent?: unknown; feedback?: unknown };
   if (typeof agent === "function") return withFeedback(agent as Agent, feedback);
   throw new Error(
-    `The agent file ${file} does not export a function "agent". See examples/agent.ts for one that does.`,
+    `The agent file ${file} does not export a function "agent". Begin the function with: export async function* agent(task)`,
   );
 }
 

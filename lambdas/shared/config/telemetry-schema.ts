@@ -39,7 +39,7 @@ export const telemetrySchema = z.strictObject({
         .enum(["debug", "info", "warn", "error"])
         .optional()
         .describe(
-          "The lowest level of log lines that are written. SEKISHO_LOG_LEVEL takes precedence. Default: info, with `npm start` warn.",
+          "The lowest level of log lines that are written. SEKISHO_LOG_LEVEL takes precedence. Default: info, with `sekisho start` warn.",
         ),
       debugRatio: ratioSchema
         .default(0)

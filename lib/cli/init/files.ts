@@ -4,6 +4,9 @@ import { join } from "node:path";
 import { projectDirectory } from "../../cdk/bundle/entry.ts";
 import { packageName } from "../../package/name.ts";
 
+/** Nobody's account, to be replaced. */
+export const exampleAccount = "111111111111";
+
 /** The accounts and the region of the stages `dev` and `prod`, both zones in one account. */
 export type InitSettings = { account: string; region: string };
 

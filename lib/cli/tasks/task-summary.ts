@@ -1,10 +1,12 @@
 /** What a person reads of a task on a terminal, without the record's internals and without its texts. */
+
 import { sanitizeLine } from "../../../lambdas/shared/untrusted-input.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { countVotes, votesByPerson } from "../../../lambdas/verification/usage/entry.ts";
 import { formatNamed, namesOf, noNames } from "../names/named-task.ts";
 import type { FoundNames } from "../names/slack-names.ts";
 import { formatTable } from "../table.ts";
+import { describeEventName } from "../trace/event-text.ts";
 import { describeNextStep, describeOutcome, formatDuration, formatTime } from "./text.ts";
 
 type Summarized = { task: Task; nowMs: number; names?: FoundNames };
@@ -59,12 +61,13 @@ function questionText({ askedAtMs, expiresAtMs, answer }: NonNullable<Task["ques
 }
 
 function historyRows(history: Task["history"]): string[][] {
-  return history.map(({ atMs, state, event }, index) => [
+  const rows = history.map(({ atMs, state, event }, index) => [
     `  ${formatTime(atMs)}`,
     index === 0 ? "" : `+${formatDuration(atMs - (history[index - 1]?.atMs ?? atMs))}`,
     state,
-    event,
+    describeEventName(event),
   ]);
+  return [["  at", "after", "state", "event"], ...rows];
 }
 
 function formatMoment(atMs: number, nowMs: number): string {

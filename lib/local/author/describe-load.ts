@@ -57,8 +57,11 @@ function importPlace(message: string): Place | undefined {
 }
 
 function hints({ error, place: { file, line } }: { error: Error; place: Place }): string[] {
-  const text = readFileSync(file, "utf8").split("\n")[line - 1] ?? "";
-  if (/\byield\b/.test(text)) return ["Only a generator can yield. Begin the agent with: async function*"];
+  const lines = readFileSync(file, "utf8").split("\n");
+  const text = lines[line - 1] ?? "";
+  const hasGenerator = /function\s*\*|async\s*\*/.test(lines.join("\n"));
+  if (/\byield\b/.test(text) && !hasGenerator)
+    return ["Only a generator can yield. Begin the agent with: async function*"];
   if (/^Cannot use import statement outside a module|^Unexpected token 'export'/.test(error.message))
     return [`package.json says "type": "commonjs". Write "type": "module" there, or name the file .mts or .mjs.`];
   if ("code" in error && error.code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX")

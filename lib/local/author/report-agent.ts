@@ -27,7 +27,7 @@ export function reportAgent({ agent, file, show }: Reporting): Agent {
   const { feedback } = agent;
   async function* run(...[task, context]: Parameters<Agent>): AsyncGenerator<TaskUpdate> {
     const report = (lines: readonly string[]) => {
-      if (!context.signal.aborted) show([`The agent failed in task ${context.requestId}:`, ...lines, ""].join("\n"));
+      if (!context.signal.aborted) show([`The agent failed in request ${context.requestId}:`, ...lines, ""].join("\n"));
     };
     let called: unknown;
     const observed: Agent = (...given) => {
@@ -97,7 +97,7 @@ function describeYield({ place, name, yields, problem }: Yield): string[] {
 
 function describeMissingEnd({ place, name, yields }: { place: Place | undefined; name: string; yields: number }) {
   const count = yields === 1 ? "1 yield" : `${yields} yields`;
-  const text = `the agent ended after ${count} without an answer. Its last yield must be an answer, a question or a failure.`;
+  const text = `the agent ended after ${count} without an answer. Its last yield must be an answer, a question or a failure. What a generator returns is ignored.`;
   return [`${place === undefined ? name : formatPlace(place)}: ${text}`];
 }
 

@@ -126,7 +126,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     expect(shown.code).toBe(0);
     expect(shown.stdout).toContain(task.id);
     expect(shown.stdout).toMatch(
-      /History\n.* received .*asked\n.*\+250 ms .*announced\n.*\+9 s .*waiting .*answered\n/,
+      /History\n.* at .*\n.* received .*message queued\n.*\+250 ms .*placeholder posted\n.*\+9 s .*waiting .*Execution zone responded\n/,
     );
     const json = await place.tasks("show", task.id.toUpperCase(), "--json");
     expect(JSON.parse(json.stdout)).toMatchObject({

@@ -72,7 +72,7 @@ describe("an agent", () => {
 
   it.each([
     ["./nowhere.ts", /files\/nowhere\.ts does not exist\. The path is relative to/],
-    ["./no-agent.ts", /no-agent\.ts does not export a function "agent"\. See examples\/agent\.ts/],
+    ["./no-agent.ts", /no-agent\.ts does not export a function "agent"\. Begin the function with: export async/],
     ["./throws.ts", /throws\.ts could not be loaded: the model is not configured/],
     ["./imports-nothing.ts", /imports-nothing\.ts could not be loaded: .*not-there\.ts/],
   ])("in %s is an error that says what to do", async (file, message) => {

@@ -79,7 +79,7 @@ listen("/local/events", {
   },
   onState(state) {
     if (state === "off") showConnection("reconnecting…", false);
-    if (state === "refused") showConnection("open the address that npm start printed", false);
+    if (state === "refused") showConnection("open the address that sekisho start printed", false);
   },
 });
 
