@@ -221,5 +221,6 @@ function toAsking(task: EndedTask, text: string): AskingTask {
   skipWithoutMethod(task.last, "answer_task");
   const question = expectResult(task.last, "get_task");
   if (question.status === "input_required") return { ...task, taskId: question.task_id, question };
-  throw new NotApplicable(`the agent did not ask anything at ${JSON.stringify(text)} (--ask-text): ${task.last.came}`);
+  const got = `the answer was ${JSON.stringify(question.status)}`;
+  throw new NotApplicable(`the agent did not ask anything at ${JSON.stringify(text)} (--ask-text): ${got}`);
 }

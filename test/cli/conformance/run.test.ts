@@ -74,6 +74,14 @@ describe("a case", () => {
     expect(byName.get("cancel/again")).toMatchObject({ outcome: "skipped", came: "cancel/running failed" });
   });
 
+  it("is skipped for the first cause where a case that it needs was skipped", async () => {
+    const cases = only("accepted/result", "accepted/by-task-id", "ended/success", "ended/stays");
+    const report = await conform(minimalEndpoint({ token }), { cases, isIdempotent: false });
+    const cause = expect.stringMatching(/^the endpoint answers ".+" at once and not by "accepted" \(--slow-text\)$/);
+    expect(report.cases.map(({ came }) => came)).toEqual(report.cases.map(() => cause));
+    expect(namesOf(report, "skipped")).toHaveLength(4);
+  });
+
   it("names the step that failed, what was sent, where the contract says so, and what to do", async () => {
     const honest = serveHost(createHonestHost());
     const handle: Handle = async (received) => {
