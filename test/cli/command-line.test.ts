@@ -350,6 +350,17 @@ describe("sekisho config check", () => {
     expect(ended.stderr).not.toContain("stage prod");
   });
 
+  it("says which of Slack's secrets are not set: with an installation flow its client secret, and not the bot token", async () => {
+    const byHand = await check({});
+    expect(byHand.stderr).toContain("SLACK_BOT_TOKEN is not set here");
+    expect(byHand.stderr).toContain("The allowlist is empty");
+    const byFlow = await check({
+      slack: { install: { clientId: "1.2", clientSecret: { env: "SLACK_CLIENT_SECRET" } } },
+    });
+    expect(byFlow.stderr).toContain("SLACK_CLIENT_SECRET is not set here");
+    expect(byFlow.stderr).not.toContain("SLACK_BOT_TOKEN");
+  });
+
   it("says that no route leads to the agent where all lead to other Execution zones", async () => {
     const far = { transport: "https", url: "http://127.0.0.1:9/" };
     const destinations = { far, here: { transport: "in-process" }, own: { transport: "https" } };
@@ -360,17 +371,6 @@ describe("sekisho config check", () => {
     expect(await agentOf([{ channel: "C012AB3CD", destination: "far" }, { destination: "here" }])).toBe("Agent: echo.");
     expect(await agentOf([{ destination: ["far", "own"] }])).toBe("Agent: echo.");
     expect(await agentOf([{ destination: "far" }], { stages })).toBe("Agent: echo.");
-  });
-
-  it("says which of Slack's secrets are not set: with an installation flow its client secret, and not the bot token", async () => {
-    const byHand = await check({});
-    expect(byHand.stderr).toContain("SLACK_BOT_TOKEN is not set here");
-    expect(byHand.stderr).toContain("The allowlist is empty");
-    const byFlow = await check({
-      slack: { install: { clientId: "1.2", clientSecret: { env: "SLACK_CLIENT_SECRET" } } },
-    });
-    expect(byFlow.stderr).toContain("SLACK_CLIENT_SECRET is not set here");
-    expect(byFlow.stderr).not.toContain("SLACK_BOT_TOKEN");
   });
 
   it("exits with 2 where the agent's file is not there", async () => {
