@@ -1,5 +1,6 @@
 /** `sekisho config`: checks the configuration, and pushes live settings to a stage without a deploy. */
 import { existsSync } from "node:fs";
+import { isOwnExecution } from "../../lambdas/shared/config/destination-address.ts";
 import type { AgentConfig } from "../../lambdas/shared/config/execution-schema.ts";
 import { type ConfigLocation, configPath } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
@@ -31,7 +32,7 @@ depends on a wrong value is left out until that value is right.`,
     const destinations = Object.keys(config.destinations).join(", ") || "none";
     const routes = config.routes.map(({ destination }) => destination.join(" or ")).join(", ") || "nowhere";
     print(`The configuration is valid: destinations ${destinations}; routes to ${routes}.`);
-    print(`Agent: ${agentText(config.execution.agent)}.`);
+    print(`Agent: ${agentText(config.execution.agent)}${isAgentUsed(config) ? "" : ", to which no route leads"}.`);
     const stages = Object.entries(config.stages);
     for (const [name, stage] of stages) print(`Stage ${name}: ${stageText(stage)}.`);
     for (const [name, stage] of stages) {
@@ -61,6 +62,13 @@ function agentText(agent: AgentConfig): string {
   return agent.type === "bedrock"
     ? `bedrock, ${agent.modelId}`
     : `openai-compatible, ${agent.model} at ${agent.baseUrl}`;
+}
+
+/** False if every route leads to other Execution zones. A stage deploys the agent in any case. */
+function isAgentUsed({ destinations, routes, stages }: Config): boolean {
+  if (routes.length === 0 || Object.keys(stages).length > 0) return true;
+  const routed = routes.flatMap(({ destination }) => destination.map((name) => destinations[name]));
+  return routed.some((one) => one !== undefined && (one.transport === "in-process" || isOwnExecution(one)));
 }
 
 function stageText(stage: Stage): string {

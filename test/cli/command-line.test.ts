@@ -378,6 +378,18 @@ describe("sekisho config check", () => {
     expect(byFlow.stderr).not.toContain("SLACK_BOT_TOKEN");
   });
 
+  it("says that no route leads to the agent where all lead to other Execution zones", async () => {
+    const far = { transport: "https", url: "http://127.0.0.1:9/" };
+    const destinations = { far, here: { transport: "in-process" }, own: { transport: "https" } };
+    const agentOf = async (routes: object[], more: object = {}) =>
+      /^Agent: .*/m.exec((await check({ destinations, routes, ...more })).stdout)?.[0];
+    const stages = { dev: { verification: { account: "111111111111", region: "eu-central-1" } } };
+    expect(await agentOf([{ destination: "far" }])).toBe("Agent: echo, to which no route leads.");
+    expect(await agentOf([{ channel: "C012AB3CD", destination: "far" }, { destination: "here" }])).toBe("Agent: echo.");
+    expect(await agentOf([{ destination: ["far", "own"] }])).toBe("Agent: echo.");
+    expect(await agentOf([{ destination: "far" }], { stages })).toBe("Agent: echo.");
+  });
+
   it("exits with 2 where the agent's file is not there", async () => {
     const ended = await check({ execution: { agent: "./nothing-here.ts" } });
     expect(ended).toMatchObject(failing(2, "nothing-here.ts does not exist"));

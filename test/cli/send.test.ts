@@ -133,7 +133,7 @@ describe("sekisho send where the task was refused or failed", () => {
     [
       "an agent that failed",
       (call) => failure(call, "execution_failed"),
-      "(execution_failed): The agent ran and failed.",
+      "(execution_failed): The agent ran and failed. Read the log of the Execution zone.",
     ],
   ])("says what to do about %s, and exits with 1", async (_what, answer, words) => {
     const ended = await send(await serve(answer));

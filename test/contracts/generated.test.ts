@@ -137,6 +137,17 @@ describe("the JSON Schemas", () => {
     },
   );
 
+  it.each<[MethodName, "params" | "result", unknown]>([
+    ["execute_task", "params", { text: "hi", session_id: "", history: [{ role: "user", text: "hi", ts: null }] }],
+    ["get_task", "params", { task_id: null, request_id: "r", wait_ms: "" }],
+    ["execute_task", "result", { status: "success", response_text: "hi", artifacts: [{ url: null, text: "" }] }],
+    ["get_task", "result", { status: "accepted", task_id: "t", expires_at: "", progress: { percent: null } }],
+  ])("take %s's %s once unset members are removed, as a receiver takes them at once", (method, side, value) => {
+    const validate = validatorOf(`${method}.${side}`);
+    expect(methods[method][side].safeParse(value).error).toBeUndefined();
+    expect([validate(value), validate(withoutUnset(value))]).toEqual([false, true]);
+  });
+
   it.each<[string, unknown, boolean]>([
     ["request", { jsonrpc: "2.0", method: "m", id: 1 }, true],
     ["request", { jsonrpc: "2.0", method: "m" }, false],
@@ -151,6 +162,13 @@ describe("the JSON Schemas", () => {
     expect(validatorOf(name)(value)).toBe(accepted);
   });
 });
+
+/** What docs/reference/contract.md tells readers of the schemas to do. None of these members is required. */
+function withoutUnset(value: unknown): unknown {
+  const isUnset = (name: string, member: unknown) => member === null || (member === "" && name !== "text");
+  const text = JSON.stringify(value, (name, member) => (isUnset(name, member) ? undefined : member));
+  return JSON.parse(text);
+}
 
 const validators = new Map<string, (value: unknown) => boolean>();
 function validatorOf(name: string): (value: unknown) => boolean {

@@ -37,7 +37,7 @@ const anyDestination = {
   idempotent: z
     .boolean()
     .describe(
-      "The peer deduplicates tasks by request id. If false, a send whose outcome is unknown is not repeated, and the user reads that the task may have run.",
+      "The peer deduplicates tasks by request id, also after a restart. If false, a send whose outcome is unknown is not repeated, and the user reads that the task may have run.",
     ),
   omitFields: z
     .array(omittableFieldSchema)
@@ -94,7 +94,7 @@ export const destinationSchema = z.discriminatedUnion("transport", [
       idempotent: anyDestination.idempotent
         .optional()
         .describe(
-          "The peer deduplicates tasks by request id. If false, a send whose outcome is unknown is not repeated, and the user reads that the task may have run. Default: true without url, false with url.",
+          "The peer deduplicates tasks by request id, also after a restart. If false, a send whose outcome is unknown is not repeated, and the user reads that the task may have run. Default: true without url, false with url.",
         ),
     })
     .transform((destination) => ({
@@ -121,7 +121,7 @@ export const destinationSchema = z.discriminatedUnion("transport", [
       idempotent: anyDestination.idempotent
         .optional()
         .describe(
-          "The peer deduplicates messages by message id. If false, a send whose outcome is unknown is not repeated, and the user reads that the task may have run. Default: true without card, false with card.",
+          "The peer deduplicates messages by message id, also after a restart. If false, a send whose outcome is unknown is not repeated, and the user reads that the task may have run. Default: true without card, false with card.",
         ),
       longPollMs: z
         .literal(0, "must be 0, because A2A has no long polls")

@@ -14,7 +14,7 @@ export const discoveryRequest: HealthRequest = {
   healthyReasons: ["method_not_found", "unsupported_operation"],
   toCheckResult(answer) {
     if ("code" in answer)
-      return healthy(`It speaks JSON-RPC, but does not support rpc.discover (error ${answer.code}).`);
+      return healthy(`It speaks JSON-RPC. It does not support rpc.discover (optional, error ${answer.code}).`);
     const document = documentSchema.safeParse(answer.result).data;
     if (document === undefined || !discoverResultSchema.safeParse(answer.result).success) {
       return healthy("It speaks JSON-RPC, but its result for rpc.discover is not an OpenRPC document.");

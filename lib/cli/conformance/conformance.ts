@@ -208,8 +208,9 @@ function createSchedule(options: ScheduleOptions) {
     for (const other of one.needs ?? []) {
       const needed = await before.get(other);
       if (needed === undefined || needed.outcome === "passed") continue;
-      const because = needed.outcome === "failed" ? "failed" : `was skipped: ${needed.came}`;
-      return report({ outcome: "skipped", came: `${other} ${because}` });
+      // The reason of a skipped case is repeated, so that all cases that it holds up name the first cause.
+      const came = needed.outcome === "failed" ? `${other} failed` : needed.came;
+      return report({ outcome: "skipped", came });
     }
     startedAtMs = now();
     let step: string | undefined;

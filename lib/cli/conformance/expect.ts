@@ -61,6 +61,14 @@ export function hasReason(answer: PeerAnswer, reasons: readonly Reason[]): boole
   });
 }
 
+/** True if the error's `data` names one of these reasons, whatever its number is. */
+export function namesReason(answer: PeerAnswer, reasons: readonly Reason[]): boolean {
+  const error = readPeerError(answer);
+  if (error === undefined) return false;
+  const { reason } = decodeError({ error, dialect: answer.dialect });
+  return reasons.some((one) => one === reason);
+}
+
 /** Of a task of another caller. */
 export function expectUnseenTask(answer: PeerAnswer): string {
   return expectError(answer, ["task_not_found", "permission_denied", "method_not_found"]);

@@ -21,6 +21,7 @@ export function formatTextReport(report: NamedReport, { onlyFailures = false } =
     `required: ${formatCount(required)}`,
     `strict: ${formatCount(strict)}${level === "strict" ? "" : " (they count with --level strict)"}`,
     `leaks: ${formatCount(leak)}`,
+    ...formatSkipped(cases),
     `${cases.length} cases in ${seconds(durationMs)} s${waited}.`,
     formatConclusion({ cases, level, endpoint }),
   ].join("\n");
@@ -29,9 +30,25 @@ export function formatTextReport(report: NamedReport, { onlyFailures = false } =
 function formatConclusion({ cases, level, endpoint }: Pick<NamedReport, "cases" | "level" | "endpoint">): string {
   const broken = cases.filter((one) => countsAsFailure(one, level));
   const names = broken.map(({ name }) => name).join(", ");
-  if (broken.length === 0) return `${endpoint} passes every ${level} case.`;
+  if (broken.length === 0) {
+    const { length } = cases.filter(({ outcome }) => outcome === "skipped");
+    const skipped = length === 1 ? "1 case was skipped." : `${length} cases were skipped.`;
+    return `${endpoint} passes every ${level} case${length === 0 ? "." : ` that was tried. ${skipped}`}`;
+  }
   const leaks = broken.some((one) => one.level === "leak") ? " It leaks what must stay inside." : "";
   return `${endpoint} fails ${level} cases: ${names}.${leaks}`;
+}
+
+/** Lists each reason once, the most frequent first, because a skipped case has not passed. */
+function formatSkipped(cases: readonly CaseReport[]): string[] {
+  const reasons = cases.filter(({ outcome }) => outcome === "skipped").map(({ came }) => came);
+  if (reasons.length === 0) return [];
+  const counts = [...new Set(reasons)].map((reason) => ({
+    reason,
+    count: reasons.filter((other) => other === reason).length,
+  }));
+  counts.sort((one, other) => other.count - one.count);
+  return ["skipped, because:", ...counts.map(({ reason, count }) => `${String(count).padStart(5)}  ${reason}`)];
 }
 
 function formatCount({ passed, failed, skipped }: Record<CaseReport["outcome"], number>): string {

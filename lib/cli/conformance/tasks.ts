@@ -171,16 +171,16 @@ export function createSharedTasks(
   const accept = (task: () => Promise<SentTask>) => share(async () => toAccepted(await task(), texts.slow));
   const accepted = accept(slow);
   const askWith =
-    (text: string, more = "") =>
+    (text: string, option: "--ask-text" | "--form-text", more = "") =>
     async (work: Work) =>
-      toAsking(await followTask(work, await startTask(work, { text: text + more })), text);
-  const [ask, askForm] = [askWith(texts.ask), askWith(texts.form)];
+      toAsking(await followTask(work, await startTask(work, { text: text + more })), text, option);
+  const [ask, askForm] = [askWith(texts.ask, "--ask-text"), askWith(texts.form, "--form-text")];
   const plain = (work: Work) => runToSuccess(work, { text: `${texts.plain}\n"quoted"  \\ done` });
   return {
     plain: share(plain),
     plainAgain: share(plain),
     failed: share(async (work) => followTask(work, await startTask(work, { text: texts.fail }))),
-    asking: share(askWith(texts.ask, unusual)),
+    asking: share(askWith(texts.ask, "--ask-text", unusual)),
     askingAgain: share(ask),
     askingForText: share(ask),
     askingForLastOption: share(ask),
@@ -217,9 +217,10 @@ function toAccepted(task: SentTask, text: string): AcceptedTask {
   throw new NotApplicable(`the endpoint answers "${text}" at once and not by "accepted" (--slow-text)`);
 }
 
-function toAsking(task: EndedTask, text: string): AskingTask {
+function toAsking(task: EndedTask, text: string, option: string): AskingTask {
   skipWithoutMethod(task.last, "answer_task");
   const question = expectResult(task.last, "get_task");
   if (question.status === "input_required") return { ...task, taskId: question.task_id, question };
-  throw new NotApplicable(`the agent did not ask anything at ${JSON.stringify(text)} (--ask-text): ${task.last.came}`);
+  const got = `the answer was ${JSON.stringify(question.status)}`;
+  throw new NotApplicable(`the agent did not ask anything at ${JSON.stringify(text)} (${option}): ${got}`);
 }

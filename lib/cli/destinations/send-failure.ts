@@ -51,7 +51,8 @@ export function sendFailure(failed: FailedTask): { text: string; isUnreachable: 
   if (undelivered) return explained(`${why} The task has not begun.`);
   // Most often the address is wrong. But an endpoint that breaks the contract may have run an agent.
   const doubt = reason === "invalid_response" ? " If the address is right, the task may have run there." : "";
-  return { text: `The task failed (${reason}): ${why}${doubt}`, isUnreachable };
+  const log = reason === "execution_failed" || reason === "internal" ? " Read the log of the Execution zone." : "";
+  return { text: `The task failed (${reason}): ${why}${doubt}${log}`, isUnreachable };
 }
 
 /** These reasons say that a call failed, and nothing about the task that it polls. */

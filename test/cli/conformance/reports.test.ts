@@ -114,6 +114,8 @@ describe("the report for a person", () => {
       "required: 1 passed, 1 failed, 1 skipped",
       "strict: 0 passed, 1 failed, 0 skipped (they count with --level strict)",
       "leaks: 0 passed, 0 failed, 0 skipped",
+      "skipped, because:",
+      "    1  nothing was accepted",
       "4 cases in 12.345 s.",
       "https://agents.example.com/ fails required cases: envelope/batch.",
     ]);
@@ -126,11 +128,23 @@ describe("the report for a person", () => {
   });
 
   it("says at which level an endpoint passes, and how long the run only waited", () => {
-    const rest = cases.filter(({ name }) => name !== "envelope/batch");
+    const rest = cases.filter(({ name, outcome }) => name !== "envelope/batch" && outcome !== "skipped");
     expect(formatTextReport(reportOf(rest))).toContain(`${endpoint} passes every required case.`);
     const strict = reportOf(rest, { level: "strict", waitedMs: 9000 });
     expect(formatTextReport(strict)).toContain(`${endpoint} fails strict cases: envelope/utf-8.`);
     expect(formatTextReport(strict)).toContain("of which 9.000 s were the wait for the second look");
+  });
+
+  it("says of an endpoint that passes how many cases were skipped, with each reason once", () => {
+    const skip = (came: string) => report({ outcome: "skipped", came });
+    const given = [report({}), skip("no second caller"), skip("nothing was accepted"), skip("nothing was accepted")];
+    expect(formatTextReport(reportOf(given), { onlyFailures: true }).split("\n").slice(-5)).toEqual([
+      "skipped, because:",
+      "    2  nothing was accepted",
+      "    1  no second caller",
+      "4 cases in 12.345 s.",
+      `${endpoint} passes every required case that was tried. 3 cases were skipped.`,
+    ]);
   });
 
   it("fails an endpoint that leaks at every level", () => {

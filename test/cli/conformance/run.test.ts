@@ -1,5 +1,6 @@
 /** The run itself: its budget, what is skipped, what counts, and how much is under way at the same time. */
 import { describe, expect, it } from "@jest/globals";
+import { parseJson } from "../../../lambdas/shared/untrusted-input.ts";
 import { conformanceCases } from "../../../lib/cli/conformance/cases/all.ts";
 import { checkEndpoint, runConformance } from "../../../lib/cli/conformance/conformance.ts";
 import { createHttpSender } from "../../../lib/cli/conformance/sender.ts";
@@ -74,6 +75,14 @@ describe("a case", () => {
     expect(byName.get("cancel/again")).toMatchObject({ outcome: "skipped", came: "cancel/running failed" });
   });
 
+  it("is skipped for the first cause where a case that it needs was skipped", async () => {
+    const cases = only("accepted/result", "accepted/by-task-id", "ended/success", "ended/stays");
+    const report = await conform(minimalEndpoint({ token }), { cases, isIdempotent: false });
+    const cause = expect.stringMatching(/^the endpoint answers ".+" at once and not by "accepted" \(--slow-text\)$/);
+    expect(report.cases.map(({ came }) => came)).toEqual(report.cases.map(() => cause));
+    expect(namesOf(report, "skipped")).toHaveLength(4);
+  });
+
   it("names the step that failed, what was sent, where the contract says so, and what to do", async () => {
     const honest = serveHost(createHonestHost());
     const handle: Handle = async (received) => {
@@ -91,6 +100,33 @@ describe("a case", () => {
       contract: "docs/reference/contract.md, execute_task",
       advice: expect.stringContaining("Compare channel"),
     });
+  });
+
+  it("about callers does not fail for the number of an error whose reason is right", async () => {
+    const honest = serveHost(createHonestHost());
+    const handle: Handle = async (received) => {
+      const response = await honest(received);
+      return raw((await response.text()).replace('"code":-32061', '"code":-32001'), { status: response.status });
+    };
+    const cases = only("authentication/nobody", "isolation/unknown-caller", "tasks/unknown-get");
+    const report = await conform(handle, { cases });
+    expect(namesOf(report, "failed")).toEqual(["tasks/unknown-get"]);
+    expect(namesOf(report, "passed")).toContain("isolation/unknown-caller-runs-nothing");
+  });
+
+  it("says of an id that is refused which ids to take", async () => {
+    const keeps = minimalEndpoint({ token });
+    const handle: Handle = async (received) => {
+      const { id } = Object(parseJson(received.body));
+      const isRefused = typeof id === "number" || String(id).length > 36;
+      return isRefused ? json({ jsonrpc: "2.0", id: null, error: { code: -32600, message: "no" } }) : keeps(received);
+    };
+    const report = await conform(handle, { cases: only("envelope/any-id", "envelope/integer-id") });
+    const advice = expect.stringContaining("strings of 1 to 128 characters (not bytes) or integers");
+    expect(report.cases).toMatchObject([
+      { name: "envelope/any-id", outcome: "failed", advice },
+      { name: "envelope/integer-id", outcome: "failed", advice },
+    ]);
   });
 
   it("survives an answer that is nested too deep to be looked at", async () => {

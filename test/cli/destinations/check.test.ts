@@ -111,7 +111,9 @@ describe("sekisho destinations check", () => {
       rowsOf(ended.stdout).map(({ name, health, summary }) => [name, `${health}: ${summary}`]),
     );
     expect(told).toEqual({
-      "knows-no-discover": expect.stringMatching(/^healthy: .*does not support rpc.discover \(error -32601\)/),
+      "knows-no-discover": expect.stringMatching(
+        /^healthy: .*does not support rpc.discover \(optional, error -32601\)/,
+      ),
       "answers-anything": expect.stringMatching(/^healthy: .*not an OpenRPC document/),
       refuses: expect.stringMatching(/^unhealthy: .*authenticate the caller.* the token .*\(HTTP 401\)/),
       forbids: expect.stringMatching(/^unhealthy: .*denied access to the caller.*\(HTTP 403\)/),

@@ -18,7 +18,7 @@ import { parseCommand, type ShellCommand } from "./shell-line.ts";
 
 const token = "a-token-of-a-document";
 const documentedAddress = "http://127.0.0.1:8080";
-const keepsTheContract = expect.stringContaining("passes every required case.");
+const keepsTheContract = expect.stringContaining("passes every required case");
 
 type Execution = { env: Record<string, string>; url: string };
 

@@ -25,7 +25,7 @@ describe("a peer that answers rpc.discover with a bare error", () => {
     ...dialectSchema.options.map((dialect): [Dialect, number] => [dialect, -32601]),
     ["a2a", -32004],
   ])("of dialect %s and number %d may not know the method, and is healthy", (dialect, code) => {
-    const summary = `It speaks JSON-RPC, but does not support rpc.discover (error ${code}).`;
+    const summary = `It speaks JSON-RPC. It does not support rpc.discover (optional, error ${code}).`;
     expect(checkResult({ dialect, error: { code } })).toEqual({ health: "healthy", summary });
   });
 

@@ -78,8 +78,11 @@ const execute = (params: unknown) => (id: RequestId) => request({ id, method: "e
 const nestedDeep = 50_000;
 const nested = "[".repeat(nestedDeep) + "]".repeat(nestedDeep);
 const longId = "関-1/".padEnd(128, "x");
-const echoed = ownId("method_not_found", "it is echoed unchanged", methodAdvice);
-const echoedInteger = ownId("method_not_found", "it is echoed as an integer", methodAdvice);
+const idAdvice =
+  "Take ids that are strings of 1 to 128 characters (not bytes) or integers, and answer with the id as it came.";
+const echoed = ownId("method_not_found", "it is echoed unchanged", `${idAdvice} Read the body as UTF-8.`);
+const echoedInteger = ownId("method_not_found", "it is echoed as an integer", idAdvice);
+const echoedText = ownId("method_not_found", "it is echoed as a string", idAdvice);
 const unknownMethod = ownId("method_not_found", "error -32601 with the id that was sent", methodAdvice);
 
 function notUtf8(id: RequestId): Uint8Array {
@@ -107,7 +110,7 @@ const envelopeRefusals: readonly Refusal[] = [
   ["envelope/missing-method", "R", "a Request without method", badVersion, (id) => request({ id, method: undefined })],
   ["envelope/any-id", "R", "an id of 128 characters that is no UUID", echoed, withId, longId],
   ["envelope/integer-id", "R", "an id that is an integer", echoedInteger, withId, 9_007_199_254_740_991],
-  ["envelope/digits-id", "R", "an id that is a string of digits", ownId("method_not_found", "it is echoed as a string", methodAdvice), withId, "0012"],
+  ["envelope/digits-id", "R", "an id that is a string of digits", echoedText, withId, "0012"],
 ];
 
 // biome-ignore format: one row per case

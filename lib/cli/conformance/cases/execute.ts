@@ -194,7 +194,8 @@ export const executeCases: readonly ConformanceCase[] = [
       if (readPeerError(task.last) === undefined) {
         const tookMs = run.now() - sentAtMs;
         expectResult(task.last, "execute_task");
-        if (tookMs < 1000) throw new NotApplicable(`the task "${run.texts.slow}" is too short for this case`);
+        if (tookMs < 1000)
+          throw new NotApplicable(`the task "${run.texts.slow}" is too short for this case (--slow-text)`);
       }
       return expectError(task.last, ["timeout"]);
     },
