@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { executionOutputs, verificationOutputs } from "../../lib/cdk/names.ts";
+import { projectFiles } from "../../lib/cli/init/files.ts";
 import { blocksIn, root, sectionOf, tablesIn, textOf } from "./commands/documented.ts";
 
 const example = "examples/two-accounts.config.json";
@@ -90,4 +91,23 @@ it("docs/reference/cdk.md lists every output", () => {
   const names = (rows: string[][]) => rows.map(([name = ""]) => name.replaceAll("`", ""));
   expect(names(verification)).toEqual(Object.values(verificationOutputs));
   expect(names(execution)).toEqual(Object.values(executionOutputs));
+});
+
+describe("docs/how-to/deploy.md and the project of sekisho init", () => {
+  const files = projectFiles({ account: "111111111111", region: "eu-central-1" });
+
+  it("have the same CDK app", () => {
+    expect(blocksIn(page, "ts")).toEqual([files["app.ts"]]);
+    expect(JSON.parse(flags).app).toBe(JSON.parse(files["cdk.json"] ?? "").app);
+    expect(JSON.parse(files["cdk.json"] ?? "").context).toMatchObject(JSON.parse(flags).context);
+  });
+
+  it.each(["dev", "prod"])("have the same role and environment of GitHub: %s", (stage) => {
+    const [, job = ""] = files[".github/workflows/deploy.yml"]?.split(`\n  ${stage}:\n`) ?? [];
+    expect(job).toMatch(new RegExp(`^ +environment: ${stage}$`, "m"));
+    expect(job).toContain(`role-to-assume: arn:aws:iam::111111111111:role/deploy-sekisho-${stage}\n`);
+    const roles = blocksIn(page, "yaml").flatMap((text) => text.split("Type: AWS::IAM::Role"));
+    const role = roles.find((text) => text.includes(`RoleName: deploy-sekisho-${stage}\n`));
+    expect(role).toContain(`:sub: repo:YOUR_ORG/YOUR_REPOSITORY:environment:${stage}\n`);
+  });
 });
