@@ -1,7 +1,11 @@
 /** The Execution zone as a construct: its key and task table, and either an AgentCore Runtime or Lambda behind a Function URL. */
 import { Stack } from "aws-cdk-lib";
+import type { Alarm } from "aws-cdk-lib/aws-cloudwatch";
+import type { Role } from "aws-cdk-lib/aws-iam";
+import type { Topic } from "aws-cdk-lib/aws-sns";
 import { Construct } from "constructs";
-import { isA2aEndpoint } from "../../lambdas/shared/config/stage-config.ts";
+import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
+import { findExecutionTarget, isA2aEndpoint } from "../../lambdas/shared/config/stage-config.ts";
 import { permitAgent } from "./constructs/agent-permissions.ts";
 import { createAgentRuntime, createRuntimeRole } from "./constructs/agent-runtime.ts";
 import { createAlarms, watchRuntime } from "./constructs/alarms.ts";
@@ -11,33 +15,51 @@ import { permitCompletionPush } from "./constructs/queues.ts";
 import { createTaskTable, createZoneKey } from "./constructs/storage.ts";
 import { executionOutputs, formatRoleName, formatVerificationRoleArn } from "./names.ts";
 import { addOutput } from "./outputs.ts";
+import { checkPlacement } from "./placement.ts";
 import { type ExecutionEntry, logEnvironment, type StageSettings } from "./stage-settings.ts";
 
 export type ExecutionZoneProps = { settings: StageSettings };
 
 /**
  * Needs the account and the region of the stage's Execution zone. Where its stack is not the one that `addStage` makes, the
- * command line does not find it. Throws if the stage has an external Execution zone.
+ * command line does not find it. Throws a ConfigError if its stack is elsewhere, or if the stage has an external Execution zone.
  */
 export class ExecutionZone extends Construct {
   /** For the `VerificationZone` of the same app. */
   readonly entry: ExecutionEntry;
+  /** The role that the agent runs with. Grant it what the agent needs. */
+  readonly role: Role;
+  readonly alarms: readonly Alarm[];
+  /** Gets every alarm. `alarmEmail` is subscribed to it. */
+  readonly alarmTopic: Topic;
 
   constructor(scope: Construct, id: string, { settings }: ExecutionZoneProps) {
     super(scope, id);
     const { stageName, stage, config } = settings;
-    const callerRoleArn = formatVerificationRoleArn({ stageName, ...stage.verification });
     const { production, execution } = stage;
+    const target = findExecutionTarget(stage);
+    if (execution.kind === "external" || target === undefined) {
+      throw new ConfigError(`The stage ${stageName}`, [
+        "execution.kind is external, so it has no Execution zone: leave out ExecutionZone",
+      ]);
+    }
+    checkPlacement(this, { zone: "Execution", stageName, ...target });
+    const callerRoleArn = formatVerificationRoleArn({ stageName, ...stage.verification });
     const key = createZoneKey(this, "Key", { production });
     const hasPrincipals = execution.kind === "lambda" && isA2aEndpoint({ config, kind: "lambda" });
     const table = createTaskTable(this, "Tasks", { key, production, hasPrincipals });
     addOutput(this, executionOutputs.tableName, table.tableName);
     const roleName = formatRoleName({ stageName, zone: "Execution" });
+    const { alarm, alarms, topic } = createAlarms(this, { key, email: stage.alarmEmail });
+    this.alarms = alarms;
+    this.alarmTopic = topic;
     if (execution.kind === "lambda") {
-      this.entry = createExecutionFunctions(this, { settings, execution, key, table, roleName, callerRoleArn });
+      const common = { settings, execution, key, table, roleName, callerRoleArn, alarm };
+      const { entry, role } = createExecutionFunctions(this, common);
+      this.entry = entry;
+      this.role = role;
       return;
     }
-    if (execution.kind === "external") throw new Error(`Stage ${stageName} deploys no Execution zone.`);
     const { stopAfterResult, idleSeconds, maxLifetimeSeconds } = execution;
     const role = createRuntimeRole(this, { roleName });
     permit(role, tablePermission(table), keyPermission(key, { sends: false, through: ["dynamodb"] }));
@@ -60,7 +82,8 @@ export class ExecutionZone extends Construct {
     const { agentRuntimeArn: runtimeArn, agentRuntimeName: runtimeName } = runtime;
     const { endpointName } = endpoint;
     const watched = { runtimeArn, runtimeName, endpointName, idleSeconds };
-    watchRuntime(this, { alarm: createAlarms(this, { key, email: stage.alarmEmail }), endpoint: watched });
+    watchRuntime(this, { alarm, endpoint: watched });
+    this.role = role;
     this.entry = {
       address: { transport: "agentcore", runtimeArn, qualifier: endpointName, stopAfterResult },
       arns: [runtimeArn, endpoint.agentRuntimeEndpointArn],

@@ -11,7 +11,7 @@ import { createStageConfig, findExecutionTarget } from "../../lambdas/shared/con
 import { createWriteBundle } from "./bundle/bundle.ts";
 import { ExecutionZone } from "./execution-zone.ts";
 import { SekishoIdentity } from "./identity.ts";
-import { formatStackName, unknownStageText, type ZoneStack } from "./names.ts";
+import { formatStackName, unknownStageText, type ZoneStack, zoneStacks } from "./names.ts";
 import type { StageSettings } from "./stage-settings.ts";
 import { VerificationZone } from "./verification-zone.ts";
 
@@ -50,10 +50,16 @@ export function createSettings({ config, configDirectory, stageName, folder }: S
 
 /**
  * Adds the stacks of a stage: `Identity`, `Execution` where the stage has its own, and `Verification`. The command line finds them by
- * their CloudFormation names.
+ * their CloudFormation names. Throws a ConfigError if the scope has such stacks already.
  */
 export function addStage(app: Construct, settings: StageSettings): void {
   const { stageName, stage } = settings;
+  const taken = zoneStacks.find((zone) => app.node.tryFindChild(zone) !== undefined);
+  if (taken !== undefined) {
+    throw new ConfigError(`The stage ${stageName}`, [
+      `its scope has a construct "${taken}" already. Give each stage a scope of its own: addStage(new Stage(app, "${stageName}"), loadStage({ stage: "${stageName}" }))`,
+    ]);
+  }
   const { verification } = stage;
   const stack = (zone: ZoneStack, env: Environment) =>
     new Stack(app, zone, { stackName: formatStackName({ stageName, zone }), env });

@@ -1,11 +1,15 @@
 /** The Verification zone as a construct: entry, ingress, queues, worker, dead-letter handler, task table, live settings, alarms. */
 import { Duration, Stack } from "aws-cdk-lib";
+import type { Alarm } from "aws-cdk-lib/aws-cloudwatch";
+import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import { Role } from "aws-cdk-lib/aws-iam";
-import { Alias } from "aws-cdk-lib/aws-lambda";
+import { Alias, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import type { Topic } from "aws-cdk-lib/aws-sns";
 import { CfnParameter as SsmParameter } from "aws-cdk-lib/aws-ssm";
 import { Construct } from "constructs";
 import { operatorAlias } from "../../lambdas/shared/config/aws-environment.ts";
 import { baseWorkerSeconds, workerSeconds } from "../../lambdas/shared/config/call-time.ts";
+import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
 import { createFingerprints } from "../../lambdas/shared/config/live-settings.ts";
 import { findExecutionTarget } from "../../lambdas/shared/config/stage-config.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
@@ -32,6 +36,7 @@ import { createFileBucket, createTaskTable, createZoneKey, permitFiles, removalP
 import { watchTasks } from "./constructs/zone-metrics.ts";
 import { formatInstallationsPrefix, formatRoleName, verificationOutputs } from "./names.ts";
 import { addOutput } from "./outputs.ts";
+import { checkPlacement } from "./placement.ts";
 import { type ExecutionEntry, metricsEnvironment, type StageSettings } from "./stage-settings.ts";
 
 /** Enqueueing may take 2 s, and a cold start comes on top. Slack stops waiting earlier. */
@@ -52,17 +57,28 @@ export type VerificationZoneProps = {
 
 /**
  * Needs the account and the region of the stage's Verification zone, where `SekishoIdentity` is deployed already. Where its stack
- * is not the one that `addStage` makes, the command line does not find it.
+ * is not the one that `addStage` makes, the command line does not find it. Throws a ConfigError if its stack is elsewhere, or if
+ * `entry` does not fit the stage.
  */
 export class VerificationZone extends Construct {
   /** Slack's Request URL. */
   readonly eventsUrl: string;
+  readonly alarms: readonly Alarm[];
+  /** Gets every alarm. `alarmEmail` is subscribed to it. */
+  readonly alarmTopic: Topic;
+  /** Tasks, threads, rules, quotas and usage. */
+  readonly table: Table;
+  /** The function that advances tasks. */
+  readonly worker: LambdaFunction;
 
   constructor(scope: Construct, id: string, { settings, entry }: VerificationZoneProps) {
     super(scope, id);
     const stack = Stack.of(this);
     const { stageName, stage, config } = settings;
     const { production } = stage;
+    const target = findExecutionTarget(stage);
+    checkPlacement(this, { zone: "Verification", stageName, ...stage.verification });
+    checkEntry({ settings, entry });
     const { telemetryLayer: layer } = stage.verification;
     const { maxReceiveCount } = config.limits;
     const { install } = config.slack;
@@ -83,7 +99,6 @@ export class VerificationZone extends Construct {
       visibility,
       deadLetters: { queue: deadLetters, maxReceiveCount },
     });
-    const target = findExecutionTarget(stage);
     const completions = target && [
       createCompletionQueue(this, "Completions", { stageName, key, visibility, senderAccount: target.account }),
     ];
@@ -193,7 +208,7 @@ export class VerificationZone extends Construct {
       });
     const withInstallFlow = installFlow && { installFlow };
     const { eventsUrl, api } = createSlackEntry(this, { stage, ingress, ...withInstallFlow });
-    const alarm = createAlarms(this, { key, email: stage.alarmEmail });
+    const { alarm, alarms, topic } = createAlarms(this, { key, email: stage.alarmEmail });
     watchVerification(this, {
       alarm,
       functions: {
@@ -236,7 +251,21 @@ export class VerificationZone extends Construct {
       addOutput(this, verificationOutputs[name as keyof typeof outputs], value);
     }
     this.eventsUrl = eventsUrl;
+    this.alarms = alarms;
+    this.alarmTopic = topic;
+    this.table = table;
+    this.worker = worker;
   }
+}
+
+/** Without its entry the stage would deploy, but the worker would not know the stage's own Execution zone. */
+function checkEntry({ settings, entry }: VerificationZoneProps): void {
+  const { stageName, stage } = settings;
+  const { kind } = stage.execution;
+  if (kind === "external" || entry !== undefined) return;
+  throw new ConfigError(`The stage ${stageName}`, [
+    `it has the kind ${kind}: pass \`entry: executionZone.entry\`, or set execution.kind to external`,
+  ]);
 }
 
 function secretId(reference: SecretReference): string {

@@ -5,12 +5,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { executionOutputs, verificationOutputs } from "../../lib/cdk/names.ts";
+import { projectFiles } from "../../lib/cli/init/files.ts";
 import { blocksIn, root, sectionOf, tablesIn, textOf } from "./commands/documented.ts";
 
 const example = "examples/two-accounts.config.json";
 const [page, reference] = [textOf("docs/how-to/deploy.md"), textOf("docs/reference/cdk.md")];
 const [flags = "{}"] = blocksIn(page, "json").filter((text) => "app" in JSON.parse(text));
-const apps = [...blocksIn(page, "ts"), ...blocksIn(reference, "ts")].filter((code) => code.includes("new App"));
+const blocks = [...blocksIn(page, "ts"), ...blocksIn(reference, "ts")];
+const [several = ""] = blocks.filter((code) => code.includes("new Stage("));
+const apps = blocks.filter((code) => code.includes("new App") && code !== several);
+/** What goes on with the app for stacks of one's own. */
+const isAddition = (code: string) => /verificationZone\.|executionZone\.|app\.synth/.test(code);
+const additions = [...blocksIn(textOf("docs/how-to/agent.md"), "ts"), ...blocksIn(reference, "ts")].filter(
+  (code) => isAddition(code) && !apps.includes(code),
+);
 
 /** Runs the app like `cdk synth`, with the whole example in place of the reader's configuration. */
 function synthesize(code: string, out: string) {
@@ -43,6 +51,39 @@ describe("a CDK app of the documents", () => {
     },
     120_000,
   );
+
+  it("goes on with permissions of the agent, alarms, usage records and a second synthesis, all in one app", () => {
+    expect(additions).toHaveLength(4);
+    const [, own = ""] = apps;
+    const out = mkdtempSync(join(tmpdir(), "sekisho-documented-app-"));
+    try {
+      const code = [own, ...additions].join("\n").replace("YOUR_DOCUMENTS", "documents");
+      expect(synthesize(code, out)).toMatchObject({ status: 0, stderr: "" });
+      const template = (zone: string) => readFileSync(join(out, `${zone}.template.json`), "utf8");
+      expect(template("Execution")).toContain("s3:GetObject");
+      expect(template("Execution")).toContain(":secret:my/token-??????");
+      expect(template("Verification")).toContain('"Pager"');
+      expect(template("Reports")).toContain("dynamodb:Query");
+    } finally {
+      rmSync(out, { recursive: true, force: true });
+    }
+  }, 120_000);
+
+  it("has several stages, each with the names that the commands look for", () => {
+    const out = mkdtempSync(join(tmpdir(), "sekisho-documented-app-"));
+    try {
+      expect(synthesize(several, out)).toMatchObject({ status: 0, stderr: "" });
+      for (const stage of ["dev", "prod"]) {
+        const { artifacts } = JSON.parse(readFileSync(join(out, `assembly-${stage}/manifest.json`), "utf8"));
+        const names = Object.values<{ properties?: { stackName?: string } }>(artifacts).map(
+          ({ properties }) => properties?.stackName,
+        );
+        expect(names).toEqual(expect.arrayContaining([`Sekisho-${stage}-Identity`, `Sekisho-${stage}-Verification`]));
+      }
+    } finally {
+      rmSync(out, { recursive: true, force: true });
+    }
+  }, 120_000);
 });
 
 it("docs/reference/cdk.md lists every output", () => {
@@ -50,4 +91,23 @@ it("docs/reference/cdk.md lists every output", () => {
   const names = (rows: string[][]) => rows.map(([name = ""]) => name.replaceAll("`", ""));
   expect(names(verification)).toEqual(Object.values(verificationOutputs));
   expect(names(execution)).toEqual(Object.values(executionOutputs));
+});
+
+describe("docs/how-to/deploy.md and the project of sekisho init", () => {
+  const files = projectFiles({ account: "111111111111", region: "eu-central-1" });
+
+  it("have the same CDK app", () => {
+    expect(blocksIn(page, "ts")).toEqual([files["app.ts"]]);
+    expect(JSON.parse(flags).app).toBe(JSON.parse(files["cdk.json"] ?? "").app);
+    expect(JSON.parse(files["cdk.json"] ?? "").context).toMatchObject(JSON.parse(flags).context);
+  });
+
+  it.each(["dev", "prod"])("have the same role and environment of GitHub: %s", (stage) => {
+    const [, job = ""] = files[".github/workflows/deploy.yml"]?.split(`\n  ${stage}:\n`) ?? [];
+    expect(job).toMatch(new RegExp(`^ +environment: ${stage}$`, "m"));
+    expect(job).toContain(`role-to-assume: arn:aws:iam::111111111111:role/deploy-sekisho-${stage}\n`);
+    const roles = blocksIn(page, "yaml").flatMap((text) => text.split("Type: AWS::IAM::Role"));
+    const role = roles.find((text) => text.includes(`RoleName: deploy-sekisho-${stage}\n`));
+    expect(role).toContain(`:sub: repo:YOUR_ORG/YOUR_REPOSITORY:environment:${stage}\n`);
+  });
 });

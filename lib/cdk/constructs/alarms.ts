@@ -35,7 +35,10 @@ export type AddAlarm = (
   alarm: { metric: IMetric; threshold: number; periods?: number; within?: number; description: string },
 ) => IMetric;
 
-export function createAlarms(scope: Construct, { key, email }: { key: Key; email: string | undefined }): AddAlarm {
+/** The topic of a zone, what adds an alarm that notifies it, and the alarms that were added so far. */
+type ZoneAlarms = { topic: Topic; alarm: AddAlarm; alarms: readonly Alarm[] };
+
+export function createAlarms(scope: Construct, { key, email }: { key: Key; email: string | undefined }): ZoneAlarms {
   const topic = new Topic(scope, "Alarms", { masterKey: key, enforceSSL: true });
   const fromHere = {
     principals: [new ServicePrincipal("cloudwatch.amazonaws.com")],
@@ -56,8 +59,9 @@ export function createAlarms(scope: Construct, { key, email }: { key: Key; email
     });
   }
   const action = new SnsAction(topic);
-  return (id, { metric, threshold, periods = 1, within = periods, description }) => {
-    new Alarm(scope, id, {
+  const alarms: Alarm[] = [];
+  const alarm: AddAlarm = (id, { metric, threshold, periods = 1, within = periods, description }) => {
+    const added = new Alarm(scope, id, {
       metric,
       threshold,
       evaluationPeriods: within,
@@ -65,9 +69,12 @@ export function createAlarms(scope: Construct, { key, email }: { key: Key; email
       comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
       treatMissingData: TreatMissingData.NOT_BREACHING,
       alarmDescription: description,
-    }).addAlarmAction(action);
+    });
+    added.addAlarmAction(action);
+    alarms.push(added);
     return metric;
   };
+  return { topic, alarm, alarms };
 }
 
 /** Watches each function for errors, throttles, and invocations that Lambda dropped because it suspected a loop. */

@@ -9,7 +9,7 @@ import { isA2aEndpoint } from "../../../lambdas/shared/config/stage-config.ts";
 import { defaultAgentConcurrency, type Stage } from "../../../lambdas/shared/config/stage-schema.ts";
 import { type ExecutionEntry, metricsEnvironment, type StageSettings } from "../stage-settings.ts";
 import { permitAgent } from "./agent-permissions.ts";
-import { createAlarms, watchFunctions } from "./alarms.ts";
+import { type AddAlarm, watchFunctions } from "./alarms.ts";
 import { consumeMessages, createNodeFunction } from "./node-function.ts";
 import {
   consumePermission,
@@ -43,12 +43,13 @@ type ExecutionProps = {
   table: Table;
   roleName: string;
   callerRoleArn: string;
+  alarm: AddAlarm;
 };
 
 export function createExecutionFunctions(
   scope: Construct,
-  { settings, execution, key, table, roleName, callerRoleArn }: ExecutionProps,
-): ExecutionEntry {
+  { settings, execution, key, table, roleName, callerRoleArn, alarm }: ExecutionProps,
+): { entry: ExecutionEntry; role: Role } {
   const { stage, config } = settings;
   const { production } = stage;
   const { workerConcurrency, agentConcurrency = defaultAgentConcurrency } = stage.scale;
@@ -128,7 +129,6 @@ export function createExecutionFunctions(
   consumeMessages(worker, { queue, batchSize: 1, maxConcurrency: agentConcurrency });
   if (clientsQueue !== undefined)
     consumeMessages(worker, { id: "Clients", queue: clientsQueue, batchSize: 1, maxConcurrency: agentConcurrency });
-  const alarm = createAlarms(scope, { key, email: stage.alarmEmail });
   watchFunctions({ alarm, functions: { Url: url, Worker: worker } });
   if (config.telemetry.metrics) watchAgents(scope, { alarm, stageName: settings.stageName });
   alarm("TaskIdsDead", {
@@ -139,7 +139,7 @@ export function createExecutionFunctions(
   });
   // The ARN of the construct can be used from another account only if the function has a fixed name.
   const functionArn = (url.node.defaultChild as CfnFunction).attrArn;
-  return {
+  const entry: ExecutionEntry = {
     address: {
       transport: "https",
       url: functionUrl.url,
@@ -150,4 +150,5 @@ export function createExecutionFunctions(
     },
     arns: [functionArn],
   };
+  return { entry, role };
 }

@@ -108,7 +108,8 @@ ${setUp}
       - run: npx cdk deploy --all --require-approval never -c stage=${stage}`;
   return `# Checks each pull request. Deploys main to dev, and to prod after an approval.
 # Before the first run, make the role of each stage, which trusts this repository (GitHub's OIDC provider, no stored key). In
-# the settings of the repository, make the environments dev and prod, and give prod its required reviewers.
+# the settings of the repository, make the environments dev and prod, and give prod its required reviewers. The page "Deploy to
+# AWS" has both roles (Deploy from CI). If Sekisho is installed from a file, commit the file, so that npm ci finds it.
 name: deploy
 on:
   pull_request:

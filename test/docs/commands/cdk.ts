@@ -59,7 +59,7 @@ const changing = [
   "npx cdk deploy --all --require-approval never -c stage=prod",
   "npx cdk diff -c stage=dev",
   "npx cdk diff -c stage=prod",
-  "npx cdk destroy --all -c stage=dev",
+  "npx cdk destroy Verification Execution Identity -c stage=dev",
 ];
 
 export const cdkCommands: LookEntry[] = [

@@ -26,10 +26,7 @@ function lookAtNames([install]: ShellCommand[]): void {
   expect(args.filter((word) => !known.includes(word))).toEqual([]);
 }
 
-const installs = [
-  `npm install --save-exact ${packageName} aws-cdk-lib constructs`,
-  "npm install --save-exact --save-dev aws-cdk esbuild",
-];
+const installs = ["npm install --save-exact --save-dev aws-cdk aws-cdk-lib constructs esbuild typescript @types/node"];
 
 /** `npm pack` names the file by the name and the version of the package. */
 function lookAtPackedFile([install]: ShellCommand[]): void {

@@ -1,0 +1,180 @@
+/** The constructs in a CDK app of one's own: what they refuse, and what they offer to the app. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "@jest/globals";
+import { App, Stack, Stage } from "aws-cdk-lib";
+import { Match, Template } from "aws-cdk-lib/assertions";
+import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
+import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { Bucket } from "aws-cdk-lib/aws-s3";
+import { Topic } from "aws-cdk-lib/aws-sns";
+import { parseConfig } from "../../lambdas/shared/config/load.ts";
+import { ExecutionZone } from "../../lib/cdk/execution-zone.ts";
+import { SekishoIdentity } from "../../lib/cdk/identity.ts";
+import { addStage, createSettings } from "../../lib/cdk/stage.ts";
+import type { StageSettings } from "../../lib/cdk/stage-settings.ts";
+import { VerificationZone } from "../../lib/cdk/verification-zone.ts";
+import { a, b, configWith } from "./synth.ts";
+
+const region = "eu-central-1";
+const here = { account: a, region };
+const folder = mkdtempSync(join(tmpdir(), "sekisho-constructs-"));
+const code = join(folder, "code");
+mkdirSync(code);
+for (const name of ["index.js", "server.js"]) writeFileSync(join(code, name), "");
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function settingsOf(stage: Record<string, unknown>): StageSettings {
+  const config = parseConfig({ json: configWith({ stage, destinations: {}, routes: [] }) });
+  const settings = createSettings({ config, configDirectory: folder, stageName: "dev", folder });
+  return { ...settings, writeBundle: () => code };
+}
+
+const weak = { "@aws-cdk/core:defaultCrossStackReferences": "weak" };
+const createApp = (context = {}) =>
+  new App({ outdir: join(folder, "out"), context: { ...weak, ...context }, analyticsReporting: false });
+const lambda = settingsOf({ execution: { kind: "lambda" } });
+const elsewhere = settingsOf({ execution: { kind: "lambda", account: b, region: "eu-west-1" } });
+const agentcore = settingsOf({ execution: { kind: "agentcore", account: b } });
+const external = settingsOf({ execution: { kind: "external" } });
+
+/** Makes both zones in stacks of their own. */
+function createZones(settings: StageSettings, app = createApp()) {
+  const { account = a } = settings.stage.execution.kind === "external" ? {} : settings.stage.execution;
+  const execution = new Stack(app, "Execution", { env: { account, region } });
+  const executionZone = new ExecutionZone(execution, "Sekisho", { settings });
+  const verification = new Stack(app, "Verification", { env: here });
+  const { entry } = executionZone;
+  return { app, executionZone, verificationZone: new VerificationZone(verification, "Sekisho", { settings, entry }) };
+}
+
+describe("a construct in an app of one's own", () => {
+  it.each([
+    ["lambda", lambda],
+    ["agentcore", agentcore],
+  ])("refuses a Verification zone without the entry of the stage's own Execution zone: %s", (kind, settings) => {
+    const stack = new Stack(createApp(), "Verification", { env: here });
+    expect(() => new VerificationZone(stack, "Sekisho", { settings })).toThrow(
+      `The stage dev cannot be used:\n  - it has the kind ${kind}: pass \`entry: executionZone.entry\`, or set execution.kind to external`,
+    );
+  });
+
+  it("takes a Verification zone without an entry where the Execution zone is external, and no Execution zone there", () => {
+    const stack = new Stack(createApp(), "Verification", { env: here });
+    expect(new VerificationZone(stack, "Sekisho", { settings: external }).eventsUrl).toContain("https://");
+    expect(() => new ExecutionZone(stack, "Execution", { settings: external })).toThrow("leave out ExecutionZone");
+  });
+
+  const zones = {
+    Identity: (stack: Stack) => new SekishoIdentity(stack, "Sekisho", { settings: elsewhere }),
+    Execution: (stack: Stack) => new ExecutionZone(stack, "Sekisho", { settings: elsewhere }),
+    Verification: (stack: Stack) => new VerificationZone(stack, "Sekisho", { settings: elsewhere }),
+  };
+
+  it.each([
+    ["Identity", { account: b, region }, `in the account ${b}, `, `in the account ${a}: `],
+    ["Execution", here, `account ${a} and the region ${region}`, `account ${b} and the region eu-west-1`],
+    ["Execution", { account: b, region }, `account ${b} and the region ${region}`, "the region eu-west-1"],
+    ["Verification", { account: b, region }, `account ${b} and the region ${region}`, `account ${a} and`],
+    ["Verification", { account: a, region: "eu-west-1" }, "the region eu-west-1", `the region ${region}`],
+  ] as const)("refuses a stack of another place, and names both: %s in %j", (zone, env, actual, expected) => {
+    const create = () => zones[zone](new Stack(createApp(), "Mine", { env }));
+    expect(create).toThrow("The stack Mine cannot be used");
+    expect(create).toThrow(actual);
+    expect(create).toThrow(expected);
+  });
+
+  it.each([
+    ["Identity", {}, `env: { account: "${a}", region: "REGION" }`],
+    ["Execution", {}, `env: { account: "${b}", region: "eu-west-1" }`],
+    ["Execution", { account: b }, `env: { account: "${b}", region: "eu-west-1" }`],
+    ["Verification", { region }, `env: { account: "${a}", region: "${region}" }`],
+  ] as const)("refuses a stack without an env, and says which to give: %s with %j", (zone, env, remedy) => {
+    const stack = new Stack(createApp(), "Mine", { env });
+    expect(() => zones[zone](stack)).toThrow(remedy);
+  });
+
+  it("puts the identity into any region of the account", () => {
+    const stack = new Stack(createApp(), "Mine", { env: { account: a, region: "us-east-1" } });
+    expect(zones.Identity(stack).role.roleName).toBeDefined();
+  });
+});
+
+describe("addStage", () => {
+  it("refuses a second stage in one scope, and says how to add it", () => {
+    const app = createApp();
+    addStage(app, external);
+    expect(() => addStage(app, { ...external, stageName: "prod" })).toThrow(
+      'addStage(new Stage(app, "prod"), loadStage({ stage: "prod" }))',
+    );
+  });
+
+  it("adds several stages to one app, each with its own names in CloudFormation", () => {
+    const app = createApp();
+    for (const stageName of ["dev", "prod"]) addStage(new Stage(app, stageName), { ...external, stageName });
+    const names = app.synth().nestedAssemblies.flatMap(({ nestedAssembly }) => nestedAssembly.stacks);
+    expect(names.map(({ displayName, stackName }) => [displayName, stackName])).toEqual([
+      ["dev/Identity (Sekisho-dev-Identity)", "Sekisho-dev-Identity"],
+      ["dev/Verification (Sekisho-dev-Verification)", "Sekisho-dev-Verification"],
+      ["prod/Identity (Sekisho-prod-Identity)", "Sekisho-prod-Identity"],
+      ["prod/Verification (Sekisho-prod-Verification)", "Sekisho-prod-Verification"],
+    ]);
+  });
+});
+
+describe("the members of the zones", () => {
+  it.each([
+    ["lambda", lambda],
+    ["agentcore", agentcore],
+  ])("give the agent a permission by its role: %s", (_kind, settings) => {
+    const { executionZone } = createZones(settings);
+    const stack = Stack.of(executionZone);
+    new Bucket(stack, "Documents").grantRead(executionZone.role);
+    const statement = { Action: Match.arrayWith(["s3:GetObject*"]), Effect: "Allow" };
+    Template.fromStack(stack).hasResourceProperties("AWS::IAM::Policy", {
+      PolicyDocument: { Statement: Match.arrayWith([Match.objectLike(statement)]) },
+      Roles: [{ Ref: stack.getLogicalId(executionZone.role.node.defaultChild as never) }],
+    });
+  });
+
+  it("name every alarm and its topic, which another topic can join", () => {
+    const { app, executionZone, verificationZone } = createZones(lambda);
+    const topic = new Topic(new Stack(app, "Pager", { env: here }), "Topic");
+    const zones = [verificationZone, executionZone];
+    for (const alarm of zones.flatMap(({ alarms }) => alarms)) alarm.addAlarmAction(new SnsAction(topic));
+    for (const zone of zones) {
+      const found = Template.fromStack(Stack.of(zone)).findResources("AWS::CloudWatch::Alarm");
+      expect(zone.alarms).toHaveLength(Object.keys(found).length);
+      const own = { Ref: Stack.of(zone).getLogicalId(zone.alarmTopic.node.defaultChild as never) };
+      for (const { Properties } of Object.values(found)) {
+        expect(Properties.AlarmActions).toEqual([own, expect.anything()]);
+      }
+    }
+  });
+
+  it("let a function of another stack read the table, and name the worker", () => {
+    const { app, verificationZone } = createZones(lambda);
+    const stack = new Stack(app, "Reports", { env: here });
+    const role = new Role(stack, "Reader", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
+    verificationZone.table.grantReadData(role);
+    const [policy] = Object.values(Template.fromStack(stack).findResources("AWS::IAM::Policy"));
+    const actions = policy?.Properties.PolicyDocument.Statement.flatMap(({ Action }: { Action: unknown }) => Action);
+    expect(actions).toEqual(expect.arrayContaining(["dynamodb:Query", "kms:Decrypt"]));
+    expect(verificationZone.worker.node.path).toBe("Verification/Sekisho/Worker");
+  });
+});
+
+it("lets a second synthesis give a permissions boundary to the role of CDK that reads outputs of the other account", () => {
+  const app = createApp({ "@aws-cdk/core:permissionsBoundary": { name: "boundary" } });
+  const { executionZone } = createZones(agentcore, app);
+  const withoutBoundary = (assembly: ReturnType<App["synth"]>) => {
+    const { Resources } = assembly.getStackArtifact(Stack.of(executionZone).artifactId).template;
+    return Object.keys(Resources).filter((id) => {
+      const { Type, Properties } = Resources[id];
+      return Type === "AWS::IAM::Role" && Properties.PermissionsBoundary === undefined;
+    });
+  };
+  expect(withoutBoundary(app.synth())).toEqual([expect.stringContaining("GetStackOutputRole")]);
+  expect(withoutBoundary(app.synth({ force: true }))).toEqual([]);
+});
