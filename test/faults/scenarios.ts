@@ -266,4 +266,15 @@ export const scenarios: readonly Scenario[] = [
       { point: "store.create", about: "task #2 done", kind: "dies_after" },
     ],
   },
+  {
+    name: "dies-before-leaving-thread",
+    what: "the worker that notes a deleted message dies before it takes the message out of its thread, where another task waits for its worker",
+    story: "deleted",
+    engine: "aws",
+    faults: [
+      { point: "transport.response", about: "execute_task of #1", kind: "dies_before" },
+      { point: "slack.post", about: "part 0 of #2", kind: "limited" },
+      { point: "store.get", about: "thread of #1: #1 begun, #2", kind: "lost" },
+    ],
+  },
 ];

@@ -160,8 +160,10 @@ export function planCleanup({ cleanupDone }: Task, { sweepAfterMs }: Policy): Ta
 const clockErrorMs = 30_000;
 
 /** A copy of an earlier wake-up may come with the number of the cleanup's. The cleanup still waits until late posts have arrived. */
-export function onWokenDone(task: Task, { nowMs }: EventOf<"woken">, { sweepAfterMs }: Policy): Transition {
+export function onWokenDone(task: Task, { nowMs, resumed }: EventOf<"woken">, { sweepAfterMs }: Policy): Transition {
   if (task.cleanupDone) return { task, effects: [] };
+  // The worker that ended the task may have died before it left the thread.
+  if (resumed) return releaseThread(task);
   const doneAtMs = task.history.findLast(({ state }) => state === "done")?.atMs ?? 0;
   const restMs = doneAtMs + sweepAfterMs - nowMs;
   return { task, effects: restMs > clockErrorMs ? [wake(restMs)] : [{ type: "check_thread" }] };
