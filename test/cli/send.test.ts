@@ -41,7 +41,7 @@ function sendTo(far: object, { env = {}, args = [] as string[] } = {}) {
   const json = {
     destinations: { far },
     routes: [{ destination: "far" }],
-    limits: { callTimeoutMs: 500 },
+    limits: { callTimeoutMs: 2000 },
     execution: { syncBudgetMs: 100 },
   };
   const config = writeConfig({ folder, name: "sent.json", json });

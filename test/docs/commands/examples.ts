@@ -79,7 +79,7 @@ export const exampleRuns: RunEntry<Machine>[] = [
 
 /** With the Node that runs this test, since that of the machine may be too old. */
 function startHere(world: Machine, { env, args: [program = "", ...args] }: ShellCommand): Promise<string> {
-  return startAgent(world, { env, args: [program === "node" ? process.execPath : program, ...args] });
+  return startAgent(world, { env, args: [program === "node" ? process.execPath : program, ...args] }, ".");
 }
 
 function lookAtInstall([part]: ShellCommand[]): void {

@@ -12,17 +12,19 @@ import type { Machine } from "./machine.ts";
 import { parseCommand, type ShellCommand } from "./shell-line.ts";
 
 const keepsTheContract = expect.stringContaining("passes every required case");
+const pythonFolder = "examples/execute-elsewhere/python";
 const python = "AGENT_TOKEN=change-me-to-a-long-one python3 agent.py";
 
-/** Starts it as the document says, on a free port. Resolves to its address. */
+/** Starts it as the document says, on a free port, in a folder of the clone. Resolves to its address. */
 export async function startAgent(
   world: Machine,
   { env, args: [program = "", ...args] }: ShellCommand,
+  folder: string,
 ): Promise<string> {
   const { PATH = "", HOME = "" } = process.env;
   const stdio = ["ignore", "pipe", "inherit"] as const;
   const child = spawn(program, args, {
-    cwd: join(root, "examples/execute-elsewhere/python"),
+    cwd: join(root, folder),
     env: { PATH, HOME, PORT: "0", ...env },
     stdio: [...stdio],
   });
@@ -45,7 +47,7 @@ export const vouched: RunEntry<Machine>[] = [
   {
     command: python,
     async run({ parts, world }) {
-      const url = await startAgent(world, onlyPart(parts));
+      const url = await startAgent(world, onlyPart(parts), pythonFolder);
       expect((await fetch(url, { method: "POST", body: "{}" })).status).toBe(401);
     },
   },
@@ -53,7 +55,7 @@ export const vouched: RunEntry<Machine>[] = [
     command:
       "AGENT_TOKEN=change-me-to-a-long-one npx --no-install sekisho conformance http://127.0.0.1:8080/ --auth bearer:AGENT_TOKEN",
     async run({ parts, world }) {
-      const url = await startAgent(world, onlyPart(parseCommand(python)));
+      const url = await startAgent(world, onlyPart(parseCommand(python)), pythonFolder);
       const ended = await world.run(onlyPart(parts), { replace: { "http://127.0.0.1:8080/": url } });
       expect(ended).toMatchObject({ code: 0, stdout: keepsTheContract });
     },
