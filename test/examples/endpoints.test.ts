@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { checkEndpoint } from "../../lib/package/conformance.ts";
 import { eventually } from "../execution/test-host.ts";
-import { addressOf, type Command, type ExampleProcess, headOfAnswer, spawnExample } from "./example-process.ts";
+import { addressOf, answerWithoutBody, type Command, type ExampleProcess, spawnExample } from "./example-process.ts";
 
 const examples = resolve(import.meta.dirname, "../../examples");
 const built = mkdtempSync(join(tmpdir(), "sekisho-examples-"));
@@ -122,9 +122,9 @@ describe.each(rows)("%s", (_name, example) => {
 
   it("looks at the token and the size before it reads a body", async () => {
     const url = urlOf(example);
-    expect(await headOfAnswer(url, ["content-length: 50"])).toContain(" 401 ");
+    expect(await answerWithoutBody(url, ["content-length: 50"])).toContain(" 401 ");
     const known = [`authorization: Bearer ${token}`, "content-type: application/json"];
-    expect(await headOfAnswer(url, [...known, "content-length: 262145"])).toMatch(/ 413 |-32075/);
+    expect(await answerWithoutBody(url, [...known, "content-length: 262145"])).toMatch(/ 413 |-32075/);
   });
 
   it("gives the answer that is under way when it is ended, and then ends", async () => {

@@ -43,15 +43,22 @@ export async function addressOf({ child, said }: ExampleProcess): Promise<string
   return `http://${host}:${port}`;
 }
 
-/** The answer to a POST whose body never arrives. */
-export async function headOfAnswer(url: string, headers: readonly string[]): Promise<string> {
+/** The answer to a POST whose body never arrives, with its own body. */
+export async function answerWithoutBody(url: string, headers: readonly string[]): Promise<string> {
   const { hostname, port, pathname } = new URL(url);
   const { promise, resolve: settle } = Promise.withResolvers<string>();
   const socket = connect({ host: hostname, port: Number(port) });
   socket.on("error", () => {});
-  socket.once("data", (data) => settle(String(data)));
+  let answer = "";
+  socket.on("data", (data) => {
+    answer += data;
+    const [head = "", body] = answer.split("\r\n\r\n");
+    const length = Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? 0);
+    if (body !== undefined && Buffer.byteLength(body) >= length) settle(answer);
+  });
+  socket.once("close", () => settle(answer));
   socket.write(`POST ${pathname} HTTP/1.1\r\nhost: ${hostname}\r\n${headers.join("\r\n")}\r\n\r\n`);
-  const head = await promise;
+  const whole = await promise;
   socket.destroy();
-  return head;
+  return whole;
 }

@@ -9,7 +9,7 @@ import {
 } from "../../../lambdas/verification/worker/held-lease.ts";
 import { sampleTask } from "../task/sample.ts";
 
-const leaseMs = 200;
+const leaseMs = 400;
 type Store = ReturnType<typeof createMemoryTaskStore<Task>>;
 
 /** A store with one task, whose lease has just been claimed. `around` wraps the store for the worker. */
