@@ -8,7 +8,7 @@ import { createBearerAuthorizer } from "../../lambdas/verification/transport/aut
 import { createHttpsTransport } from "../../lambdas/verification/transport/http/transport.ts";
 import { createClient, type ExecutionClient } from "../../lambdas/verification/transport/runner.ts";
 import { commandHere } from "../cli/aws/command-here.ts";
-import { headOfAnswer } from "./example-process.ts";
+import { answerWithoutBody } from "./example-process.ts";
 import { dockerfile, endPython, type Python, spawnPython, startPython, whyNoPython } from "./python-image.ts";
 
 const file = resolve(import.meta.dirname, "../../examples/execute-elsewhere/python/agent.py");
@@ -97,11 +97,11 @@ suite(`the Python example, running${whyNoPython === undefined ? "" : ` (left out
 
   it("looks at the token and the size before it reads a body", async () => {
     const { url } = python;
-    expect(await headOfAnswer(url, ["content-length: 50"])).toContain(" 401 ");
+    expect(await answerWithoutBody(url, ["content-length: 50"])).toContain(" 401 ");
     const known = `authorization: Bearer ${env.AGENT_TOKEN}`;
-    expect(await headOfAnswer(url, [known, "content-length: 262145"])).toContain(" 413 ");
+    expect(await answerWithoutBody(url, [known, "content-length: 262145"])).toContain(" 413 ");
     for (const broken of ["-1", "abc", "", "1 2", "9".repeat(5000)]) {
-      expect(await headOfAnswer(url, [known, `content-length: ${broken}`])).toContain(" 400 ");
+      expect(await answerWithoutBody(url, [known, `content-length: ${broken}`])).toContain(" 400 ");
     }
   });
 

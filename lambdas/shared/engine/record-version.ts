@@ -1,4 +1,4 @@
-/** The version of stored records, and which of them this version reads. The rules are in docs/upgrade.md. */
+/** The version of stored records, and which of them this version reads. The rules are in docs/how-to/upgrade.md. */
 
 /**
  * Semantic, like the contract's. A minor version adds members that may be absent, or values. A major version changes what is there. The

@@ -1,4 +1,4 @@
-/** Leaves a message to a worker of a newer version (docs/upgrade.md). */
+/** Leaves a message to a worker of a newer version (docs/how-to/upgrade.md). */
 import { leaveToNewerVersion } from "../../shared/engine/leave-to-newer.ts";
 import { readQueuedIds } from "../../shared/queued-ids.ts";
 import { InterruptedStep } from "./held-lease.ts";
