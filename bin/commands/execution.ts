@@ -24,8 +24,8 @@ import {
 import { watchCommand } from "../../lib/cli/watch-command.ts";
 import { openSqliteEngine } from "../../lib/local/engine.ts";
 import { startExecutionZone } from "../../lib/local/execution-zone.ts";
+import { freePort } from "../../lib/local/free-port.ts";
 import { createLocalLog } from "../../lib/local/terminal-log.ts";
-import { freePort } from "../../lib/local/watch/supervise.ts";
 
 const { fileName } = entries.container;
 

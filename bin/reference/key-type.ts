@@ -138,10 +138,10 @@ export function formatDefault({ path, schema }: { path: string; schema: JsonSche
   const text = code(value)
     .replaceAll(/([:,])(?=["{[])/g, "$1 ")
     .replaceAll(/\{(.+)\}/g, "{ $1 }");
-  return typeof value === "number" ? `${text}${inWords({ path, value })}` : text;
+  return typeof value === "number" ? `${text}${readableSize({ path, value })}` : text;
 }
 
-function inWords({ path, value }: { path: string; value: number }): string {
+function readableSize({ path, value }: { path: string; value: number }): string {
   const [, sizes = []] = units.find(([ending]) => ending.test(path)) ?? [];
   const [size, unit] = sizes.find(([size]) => value >= size && value % size === 0) ?? [];
   if (size === undefined) return "";

@@ -1,4 +1,4 @@
-/** What the model may do. Replace these with your own. */
+/** The tools that the model may call. Replace these with your own. */
 
 type Tool = {
   description: string;

@@ -18,7 +18,7 @@ export type CommandRun = {
   note(text: string): void;
 };
 
-/** What the help says of a command. `docs/reference/commands.md` is made from it. */
+/** The help of a command. `docs/reference/commands.md` is made from it. */
 export type CommandHelp = {
   usage: string;
   about: string;

@@ -16,7 +16,7 @@ export function checkSyntax(text: string): Syntax {
   for (const { error, offset } of errors) {
     const { line, column } = findPlace(text, offset);
     const place = `line ${line}, column ${column}`;
-    // What follows on the line is mostly a consequence.
+    // The other mistakes on the line mostly follow from the first one.
     if (line === confusedLine || problems.some((problem) => problem.startsWith(`${place}:`))) continue;
     const code = printParseErrorCode(error);
     if (!clearErrors.includes(code)) confusedLine = line;

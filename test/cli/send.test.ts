@@ -5,9 +5,9 @@ import { complete } from "../../bin/commands/send.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
 import { createInProcessTransport } from "../../lambdas/verification/transport/in-process/transport.ts";
 import { createClient } from "../../lambdas/verification/transport/runner.ts";
+import { freePort } from "../../lib/local/free-port.ts";
 import { failure, json, raw, result, silence, success } from "../doubles/answers.ts";
 import { connectionReset, type Received, startWebServer, type WebServer } from "../doubles/web-server.ts";
-import { freePort } from "../e2e/processes.ts";
 import { folderOfFile } from "../tooling/cleanup.ts";
 import { writeConfig } from "./aws/a-stage.ts";
 import { commandHere, failing, refusing } from "./aws/command-here.ts";
@@ -273,6 +273,13 @@ describe("a task of the command line", () => {
     const given = complete({ ...sending, client, note, signal: person.signal, deadlineMs: 60_000 });
     await expect(given).rejects.not.toMatchObject({ reason: "timeout" });
     expect(asked.at(-1)).toMatchObject({ method: "cancel_task" });
+  });
+});
+
+describe("sekisho send -", () => {
+  it("says that it reads no stdin, and sends nothing", async () => {
+    const config = writeConfig({ folder, name: "stdin.json", json: {} });
+    expect(await commandHere(["send", "-", "--config", config], {})).toMatchObject(failing(2, "reads no stdin"));
   });
 });
 

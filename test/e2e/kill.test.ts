@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { type FakeSlack, startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
+import { freePort } from "../../lib/local/free-port.ts";
 import { startAgent } from "../doubles/a2a-peer-agent.ts";
 import { closeAfterTest } from "../doubles/serving.ts";
-import { freePort, type Process, sekisho } from "./processes.ts";
+import { type Process, sekisho } from "./processes.ts";
 import { labelsOf, until } from "./world.ts";
 
 const env = {

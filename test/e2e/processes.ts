@@ -1,8 +1,6 @@
 /** The zones as processes of their own, started by the command that people start, to be killed without warning. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { endWithUs } from "../rehearsal/reaper.ts";
 
@@ -57,13 +55,4 @@ export function sekisho({
     },
     exited,
   };
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -7,8 +7,9 @@ import { afterEach, beforeEach, expect, it } from "@jest/globals";
 import { type FakeSlack, startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
 import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
 import { createEventPayload } from "../../lib/local/fake-slack/payloads.ts";
+import { freePort } from "../../lib/local/free-port.ts";
 import { type SocketModeSlack, startSocketModeSlack } from "../doubles/socket-mode-slack.ts";
-import { freePort, type Process, sekisho } from "./processes.ts";
+import { type Process, sekisho } from "./processes.ts";
 import { labelsOf, textsOf, until } from "./world.ts";
 
 const tokens = {

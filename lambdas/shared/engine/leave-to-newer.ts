@@ -1,4 +1,4 @@
-/** What becomes of a queue message that only a newer version can handle, in the hour in which both versions work on one queue. */
+/** Leaves a queue message to a newer version, if only that can handle it. During an upgrade both versions work on one queue. */
 import type { TaskQueue } from "./ports.ts";
 
 const firstDelayMs = 5000;

@@ -44,7 +44,7 @@ export function createNoticeLateChange(options: {
 /** An edit until the thread was checked for the last time, a deletion while the agent may still be at work. */
 function isWorthSaying(task: Task, { message, isDeleted }: MessageChange): boolean {
   const { wait, lateChange, cleanupDone, outcome, cancelReason } = task;
-  // Whoever edits a message that has failed is about to try it again, and that takes the new text.
+  // A person who edits a failed message is about to try it again, and the retry takes the new text.
   if (!isDeleted && retryAdviceOf(task) !== undefined) return false;
   // Another bot gets no words that it might answer.
   if (task.message.botIds !== undefined) return false;

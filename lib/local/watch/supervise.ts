@@ -3,12 +3,12 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { type Stats, type StatWatcher, unwatchFile, watchFile } from "node:fs";
-import { createServer } from "node:net";
 import { extname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import * as z from "zod";
 import { projectDirectory } from "../../cdk/bundle/entry.ts";
 import { formatFile } from "../author/source-place.ts";
+import { freePort } from "../free-port.ts";
 
 /** Files are looked at again and again, because editors replace them, and some folders report no changes (docker, network drives). */
 const lookMs = 200;
@@ -98,16 +98,6 @@ async function childEnvironment({ hasPage }: { hasPage: boolean }): Promise<Node
     if (env[name] === "0") env[name] = String(await freePort());
   }
   return env;
-}
-
-/** A port that no process of this machine listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
 
 function watchFiles() {

@@ -2,13 +2,13 @@
 import "reflect-metadata";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { contractVersion } from "../../../contracts/version.ts";
+import { freePort } from "../../../lib/local/free-port.ts";
 import { failure, json, raw, result, silence } from "../../doubles/answers.ts";
 import { deployWorker } from "../../doubles/aws/deployed-worker.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { createAuthority } from "../../doubles/issuers/certificates.ts";
 import { startTlsPeer } from "../../doubles/issuers/tls-peer.ts";
 import { connectionReset, type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
-import { freePort } from "../../e2e/processes.ts";
 import { folderOfFile } from "../../tooling/cleanup.ts";
 import { deploy, routesParameter, twoAccounts, verificationAccount, writeConfig } from "../aws/a-stage.ts";
 import { commandHere, failing } from "../aws/command-here.ts";

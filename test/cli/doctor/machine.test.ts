@@ -12,8 +12,8 @@ import { type ClockSource, clockCheck, destinationClocks } from "../../../lib/cl
 import { measureSkew, readSkewMs } from "../../../lib/cli/doctor/http.ts";
 import { diskCheck, nodeCheck, portCheck } from "../../../lib/cli/doctor/machine-checks.ts";
 import { openSqliteEngine } from "../../../lib/local/engine.ts";
+import { freePort } from "../../../lib/local/free-port.ts";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
-import { freePort } from "../../e2e/processes.ts";
 import { folderOfFile } from "../../tooling/cleanup.ts";
 import { commandHere } from "../aws/command-here.ts";
 import { openMachine, secrets, startPeer, startSlack, told } from "./a-machine.ts";

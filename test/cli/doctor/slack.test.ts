@@ -4,8 +4,8 @@ import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.
 import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";
 import { startVerificationServer, type VerificationServer } from "../../../lambdas/verification/ingress/server.ts";
 import { type Entry, entryChecks } from "../../../lib/cli/doctor/slack.ts";
+import { freePort } from "../../../lib/local/free-port.ts";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
-import { freePort } from "../../e2e/processes.ts";
 import { openMachine, secrets, told } from "./a-machine.ts";
 
 const { SLACK_SIGNING_SECRET: secret, SLACK_BOT_TOKEN } = secrets;

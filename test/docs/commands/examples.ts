@@ -2,9 +2,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
+import { freePort } from "../../../lib/local/free-port.ts";
 import { startChatCompletions } from "../../doubles/chat-completions.ts";
 import { startConverse } from "../../doubles/converse.ts";
-import { freePort } from "../../e2e/processes.ts";
 import { root } from "./documented.ts";
 import { lookAtHelp } from "./elsewhere.ts";
 import { type LookEntry, onlyPart, type RunEntry } from "./entry.ts";

@@ -1,10 +1,10 @@
 /** Emulators of SQS and DynamoDB as child processes on loopback. They end with the process that started them. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { AwsDependencies } from "../../../lambdas/shared/aws/credentials.ts";
+import { freePort } from "../../../lib/local/free-port.ts";
 
 export type Emulator = { endpoint: string; close(): Promise<void> };
 
@@ -38,6 +38,7 @@ export async function startSqsEmulator(): Promise<Emulator> {
 export async function startDynamoDbEmulator({ triesLeft = 4 }: { triesLeft?: number } = {}): Promise<Emulator> {
   const binary = dynamoDbBinary();
   if (binary === undefined) throw new Error(`DynamoDB's emulator cannot be started: ${whyNoDynamoDb}.`);
+  // The binary cannot report a port that it chose itself.
   const port = await freePort();
   // The shell ends the binary when its input ends, even if this process was killed.
   const script = '"$0" --host 127.0.0.1 --port "$1" 2>&1 & read -r _; kill $!; wait';
@@ -66,16 +67,6 @@ function dynamoDbBinary(): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The binary cannot report a port that it chose itself. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
 
 /** Undefined if the output ends without a line. */

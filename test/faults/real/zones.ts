@@ -7,7 +7,8 @@ import { isInteraction, queueMessageSchema, toWakeSeq } from "../../../lambdas/v
 import { openSqliteEngine } from "../../../lib/local/engine.ts";
 import { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
-import { freePort, type Process, sekisho } from "../../e2e/processes.ts";
+import { freePort } from "../../../lib/local/free-port.ts";
+import { type Process, sekisho } from "../../e2e/processes.ts";
 import { type Books, parseAgentLog, readStores } from "./books.ts";
 import { retryDelaysMs } from "./people.ts";
 import type { Zone } from "./plan.ts";

@@ -136,6 +136,12 @@ describe("an agent file that cannot be loaded", () => {
     expect(stderr).toMatch(/at agent\.ts:2:3\n[\s\S]*Begin the agent with: async function\*/);
   });
 
+  it("is not said to need a generator where it is one, and the line has another mistake", async () => {
+    const { stderr } = await start('export async function* agent() {\n  yield { type: "answer", text: "hi" ;\n}\n');
+    expect(stderr).toMatch(/at agent\.ts:2:/);
+    expect(stderr).not.toContain("Begin the agent with");
+  });
+
   it.each(['import "node:fs";\n', "export async function agent() {}\n"])(
     "is said to need modules where package.json asks for CommonJS: %j",
     async (source) => {

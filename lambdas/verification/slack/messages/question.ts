@@ -44,7 +44,7 @@ export function questionContent({ task, question, locale, nowMs }: ShownQuestion
         ? ""
         : closingText[status][locale];
   if (end !== "") {
-    // What was answered matters more than the rest of a long prompt.
+    // The answers matter more than the rest of a long prompt.
     const beginning = cut({ text: mrkdwnPrompt, maxLength: maxMrkdwnLength - end.length - 2 });
     return { text: `${beginning}\n\n${end}`, ...blocksUnlessFallback([markdownBlock(prompt), section(end)]) };
   }
