@@ -35,7 +35,24 @@ function lookAtPackedFile([install]: ShellCommand[]): void {
   expect(install?.args).toEqual(["npm", "install", `./${file}`]);
 }
 
+/** Needs the packages of `npm ci`, with which it compiles. */
+function lookAtPackage([write]: ShellCommand[]): void {
+  const { scripts } = readJson("package.json");
+  expect(write?.args.slice(0, -1)).toEqual(["npm", "run", "package", "--"]);
+  expect(scripts.package).toBe("node lib/cli/release/package.ts");
+}
+
 export const packages: LookEntry[] = [
+  {
+    command: "npm run package -- ../package",
+    because: "npm run package:check writes the package, packs it and installs it, which needs the registry",
+    look: lookAtPackage,
+  },
+  {
+    command: "npm pack ../package",
+    because: "npm run package:check packs the package",
+    look: ([pack]) => expect(pack?.args.slice(0, 2)).toEqual(["npm", "pack"]),
+  },
   ...installs.map((command) => ({
     command,
     because: "it changes a project of the reader; npm run package:check installs the same packages",
