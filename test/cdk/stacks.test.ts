@@ -27,7 +27,7 @@ let made = new Map<Variant, Synthesized>();
 
 beforeAll(async () => {
   made = await synthAll(variants);
-}, 200_000);
+});
 
 function stacksOf(name: Variant): Synthesized {
   const found = made.get(name);

@@ -5,10 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { type Assembly, readAssembly } from "../rehearsal/template/assembly.ts";
+import { hangMs } from "../tooling/hang.ts";
 
 const project = join(__dirname, "../..");
-const timeoutMs = 60_000;
-const allTimeoutMs = 180_000;
 export const a = "111111111111";
 export const b = "222222222222";
 const region = "eu-central-1";
@@ -41,14 +40,9 @@ export async function runApp({
   };
   const run = await new Promise<Run>((resolve) => {
     const app = join(project, "bin/app.mjs");
-    const child = execFile(
-      process.execPath,
-      [app],
-      { cwd: project, env, timeout: timeoutMs },
-      (_error, _out, errors) => {
-        resolve({ code: child.exitCode ?? -1, errors });
-      },
-    );
+    const child = execFile(process.execPath, [app], { cwd: project, env, timeout: hangMs }, (_error, _out, errors) => {
+      resolve({ code: child.exitCode ?? -1, errors });
+    });
   });
   return { ...run, folder, directory, remove: () => rmSync(directory, { recursive: true, force: true }) };
 }
@@ -76,7 +70,7 @@ export async function synthInto({
 }): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), "sekisho-synth-"));
   const args = [join(__dirname, "children/synthesize.ts"), directory, JSON.stringify(configs), stageName];
-  await promisify(execFile)(process.execPath, args, { cwd: project, timeout: allTimeoutMs });
+  await promisify(execFile)(process.execPath, args, { cwd: project, timeout: hangMs });
   return directory;
 }
 

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { executionOutputs, verificationOutputs } from "../../lib/cdk/names.ts";
 import { projectFiles } from "../../lib/cli/init/files.ts";
+import { hangMs } from "../tooling/hang.ts";
 import { blocksIn, root, sectionOf, tablesIn, textOf } from "./commands/documented.ts";
 
 const example = "examples/two-accounts.config.json";
@@ -27,7 +28,7 @@ function synthesize(code: string, out: string) {
   const env = { PATH, CDK_OUTDIR: out, CDK_CONTEXT_JSON: JSON.stringify({ ...context, stage: "dev" }) };
   const input = code.replace("loadStage({", `loadStage({ config: "${example}",`);
   const args = ["--input-type=module-typescript", "-"];
-  return spawnSync(process.execPath, args, { cwd: root, env, input, encoding: "utf8", timeout: 120_000 });
+  return spawnSync(process.execPath, args, { cwd: root, env, input, encoding: "utf8", timeout: hangMs });
 }
 
 describe("a CDK app of the documents", () => {
@@ -35,22 +36,18 @@ describe("a CDK app of the documents", () => {
     expect(apps).toEqual([expect.stringContaining("addStage(app,"), expect.stringContaining("new VerificationZone(")]);
   });
 
-  it.each(apps)(
-    "makes the stacks that the commands look for, without a warning: app %#",
-    (code) => {
-      const out = mkdtempSync(join(tmpdir(), "sekisho-documented-app-"));
-      try {
-        expect(synthesize(code, out)).toMatchObject({ status: 0, stderr: "" });
-        for (const zone of ["Identity", "Execution", "Verification"]) {
-          expect(readFileSync(join(out, `${zone}.template.json`), "utf8")).toContain("AWS::IAM::Role");
-          expect(readFileSync(join(out, `${zone}.metadata.json`), "utf8")).not.toContain("aws:cdk:warning");
-        }
-      } finally {
-        rmSync(out, { recursive: true, force: true });
+  it.each(apps)("makes the stacks that the commands look for, without a warning: app %#", (code) => {
+    const out = mkdtempSync(join(tmpdir(), "sekisho-documented-app-"));
+    try {
+      expect(synthesize(code, out)).toMatchObject({ status: 0, stderr: "" });
+      for (const zone of ["Identity", "Execution", "Verification"]) {
+        expect(readFileSync(join(out, `${zone}.template.json`), "utf8")).toContain("AWS::IAM::Role");
+        expect(readFileSync(join(out, `${zone}.metadata.json`), "utf8")).not.toContain("aws:cdk:warning");
       }
-    },
-    120_000,
-  );
+    } finally {
+      rmSync(out, { recursive: true, force: true });
+    }
+  });
 
   it("goes on with permissions of the agent, alarms, usage records and a second synthesis, all in one app", () => {
     expect(additions).toHaveLength(4);
@@ -67,7 +64,7 @@ describe("a CDK app of the documents", () => {
     } finally {
       rmSync(out, { recursive: true, force: true });
     }
-  }, 120_000);
+  });
 
   it("has several stages, each with the names that the commands look for", () => {
     const out = mkdtempSync(join(tmpdir(), "sekisho-documented-app-"));
@@ -83,7 +80,7 @@ describe("a CDK app of the documents", () => {
     } finally {
       rmSync(out, { recursive: true, force: true });
     }
-  }, 120_000);
+  });
 });
 
 it("docs/reference/cdk.md lists every output", () => {

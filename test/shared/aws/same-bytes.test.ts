@@ -22,6 +22,7 @@ import { fetchParameter } from "../../../lambdas/verification/worker/live-config
 import { serve } from "../../doubles/serving.ts";
 import { sigv4Problem } from "../../doubles/sigv4-check.ts";
 import type { Received } from "../../doubles/web-server.ts";
+import { hangSignal } from "../../tooling/hang.ts";
 
 const region = "eu-central-1";
 const credentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "an-aws-secret", sessionToken: "a-session" };
@@ -255,7 +256,7 @@ describe("a call of the functions has the bytes of the SDK's client", () => {
   });
 
   it("when another role is assumed, and when a token is issued", async () => {
-    const signal = AbortSignal.timeout(20_000);
+    const signal = hangSignal();
     const open = ({ endpointOf, ...aws }: AwsDependencies) => createSts({ ...aws, endpoint: endpointOf("sts") });
     const roleArn = "arn:aws:iam::111111111111:role/a role/ü";
     const pairs = [
