@@ -100,6 +100,11 @@ export const rules: readonly Rule[] = [
     about: anywhere,
     mustNotImportAs: /^(?!import (type )?\* as z from "zod(\/mini)?")[\s\S]*["']zod["'/]/,
   },
+  {
+    name: "each client of the AWS SDK says in its user agent that Sekisho calls",
+    about: anywhere,
+    mustNotSay: /\bnew (?!SocketMode)(?:\w+\.)?[A-Z]\w+Client\((?![^;]*\b(?:customUserAgent|settings|options)\b)/,
+  },
   { name: "nothing is exported as default", about: anywhere, mustNotSay: /\bexport default\b|\bas default\b/ },
   {
     name: "no file hands on the exports of another, except the entries of the package",

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AwsCredentials, AwsDependencies } from "../aws/credentials.ts";
 import { errorKind } from "../telemetry/error-kind.ts";
+import { version } from "../version.ts";
 
 /** For Lambda, whose credentials are in the environment and stay valid as long as the process lives. Throws if a variable is missing. */
 export function readAwsEnvironment(variables: NodeJS.ProcessEnv = process.env): AwsDependencies {
@@ -84,6 +85,22 @@ type InvokeStore = {
   getTracestate?(): string | undefined;
   getBaggage?(): string | undefined;
 };
+
+/** AWS's own limit (https://docs.aws.amazon.com/sdkref/latest/guide/feature-appid.html). */
+const maxAppIdLength = 50;
+
+/**
+ * Returns the `User-Agent` of our own calls, by which CloudTrail tells who called: `sekisho/VERSION`, and `app/ID` if `AWS_SDK_UA_APP_ID` is
+ * set. Like the SDK, it replaces characters that AWS does not allow in an id, and warns of one that is too long but sends it.
+ */
+export function readUserAgent(variables: NodeJS.ProcessEnv = process.env): string {
+  const { AWS_SDK_UA_APP_ID: id = "" } = variables;
+  if (id === "") return `sekisho/${version}`;
+  if (id.length > maxAppIdLength) {
+    process.emitWarning(`AWS_SDK_UA_APP_ID has more than ${maxAppIdLength} characters. Set a shorter one.`);
+  }
+  return `sekisho/${version} app/${id.replace(/[^!$%&'*+\-.^_`|~\w#]/g, "-")}`;
+}
 
 /** Throws an error that names the missing variable. */
 export function requireVariable(variables: NodeJS.ProcessEnv, name: string): string {

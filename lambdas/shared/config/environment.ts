@@ -37,6 +37,10 @@ export const environmentVariables = {
     .optional()
     .describe("The AWS region of secrets, models and tokens whose region the configuration does not name."),
   AWS_DEFAULT_REGION: z.string().optional().describe("The same, if AWS_REGION is not set."),
+  AWS_SDK_UA_APP_ID: z
+    .string()
+    .optional()
+    .describe("An ID of up to 50 characters by which CloudTrail shows the calls, beside sekisho/VERSION."),
 };
 
 const environmentSchema = z.object(environmentVariables);
