@@ -126,7 +126,7 @@ describe("addStage", () => {
 it.each(["eusc-de-east-1", "us-gov-west-1", "cn-north-1"])("names only the partition of its region: %s", (place) => {
   const context = { "@aws-cdk/core:enablePartitionLiterals": true };
   const config = configWith({
-    stage: { verification: { account: a, region: place }, execution: { kind: "agentcore" } },
+    stage: { verification: { account: a, region: place }, execution: { kind: "lambda" } },
   });
   const json = { ...config, destinations: { home: { transport: "https" } }, routes: [{ destination: "home" }] };
   const source = { config: parseConfig({ json }), configDirectory: folder, stageName: "dev", folder };
