@@ -188,6 +188,8 @@ const destinations = { home: { transport: "https" }, far };
 const toHome = { destinations, routes: [{ channel: "C1", destination: "far" }, { destination: "home" }] };
 const guardrail = { id: "gr123", version: "1" };
 export const ofRegion = { type: "bedrock", modelId: "amazon.nova-lite-v1:0" };
+const applicationProfile = `arn:aws:bedrock:${region}:${b}:application-inference-profile/abc123def456`;
+export const ofApplicationProfile = { type: "bedrock", modelId: applicationProfile };
 export const ofProfile = { type: "bedrock", modelId: "eu.amazon.nova-lite-v1:0", guardrail };
 const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
 
@@ -195,6 +197,7 @@ export const variants = {
   "agentcore in two accounts": configWith({ stage: { execution: { kind: "agentcore", account: b } }, ...toHome }),
   "lambda in two accounts, in production": configWith({
     stage: { execution: { kind: "lambda", account: b }, production: true, alarmEmail: "pager@example.com" },
+    execution: { agent: ofApplicationProfile },
     ...toHome,
   }),
   "agentcore in one account, in production": configWith({
