@@ -1,6 +1,7 @@
 /** The `sekisho` command line: finds the command, runs it, and turns an error into a message and an exit code. */
 
 import { ConfigError } from "../lambdas/shared/config/config-error.ts";
+import { readProxies } from "../lambdas/shared/config/proxy-environment.ts";
 import { toFileError } from "../lambdas/shared/engine/sqlite/file-error.ts";
 import { escapeActiveCharacters } from "../lambdas/shared/untrusted-input.ts";
 import { version } from "../lambdas/shared/version.ts";
@@ -102,6 +103,8 @@ export async function main(args: string[]): Promise<number> {
     }
     const directory = process.cwd();
     if (readsDotEnv({ name, args: rest })) loadDotEnv({ directory, isExecution: name === "execution" });
+    const proxies = readProxies();
+    if (proxies !== undefined) await (await import("../lambdas/shared/http/proxy.ts")).useProxies(proxies);
     return await command.run({
       args: rest,
       directory,

@@ -26,6 +26,7 @@ export const environmentFiles: ReadonlySet<string> = new Set([
   "lambdas/execution/config/container-environment.ts",
   "lambdas/shared/config/aws-environment.ts",
   "lambdas/shared/config/environment.ts",
+  "lambdas/shared/config/proxy-environment.ts",
   "lambdas/shared/config/secrets.ts",
   "lambdas/verification/config/ingress-environment.ts",
   "lambdas/verification/config/oauth-environment.ts",

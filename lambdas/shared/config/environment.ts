@@ -1,6 +1,7 @@
 /** Reads ports, the log level and other settings from the environment. Reports all problems at once. */
 import * as z from "zod";
 import { ConfigError } from "./config-error.ts";
+import { proxyVariables } from "./proxy-environment.ts";
 
 export const portSchema = z
   .string()
@@ -41,6 +42,7 @@ export const environmentVariables = {
     .string()
     .optional()
     .describe("An ID of up to 50 characters by which CloudTrail shows the calls, beside sekisho/VERSION."),
+  ...proxyVariables,
 };
 
 const environmentSchema = z.object(environmentVariables);

@@ -94,6 +94,7 @@ const table = {
     target: "node24",
     cutConfig: executionConfig,
     runsAgent: true,
+    leaveOut: besideHttp1,
   },
 } satisfies Record<string, Entry>;
 
