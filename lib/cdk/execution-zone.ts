@@ -47,7 +47,7 @@ export class ExecutionZone extends Construct {
     const callerRoleArn = formatVerificationRoleArn({ stageName, ...stage.verification });
     const key = createZoneKey(this, "Key", { production });
     const hasPrincipals = execution.kind === "lambda" && isA2aEndpoint({ config, kind: "lambda" });
-    const table = createTaskTable(this, "Tasks", { key, production, hasPrincipals });
+    const table = createTaskTable(this, "Tasks", { key, production, indexes: hasPrincipals ? ["principals"] : [] });
     addOutput(this, executionOutputs.tableName, table.tableName);
     const roleName = formatRoleName({ stageName, zone: "Execution" });
     const { alarm, alarms, topic } = createAlarms(this, { key, email: stage.alarmEmail });

@@ -88,7 +88,7 @@ export class VerificationZone extends Construct {
     const stepTimeout = Duration.seconds(baseWorkerSeconds(config));
 
     const key = createZoneKey(this, "Key", { production });
-    const table = createTaskTable(this, "Tasks", { key, production, hasPrincipals: true });
+    const table = createTaskTable(this, "Tasks", { key, production, indexes: ["shards", "principals"] });
     const files = createFileBucket(this, "Files", { key, production });
     const archive = createQueue(this, "DeadLetterArchive", { key, production });
     // Long calls do not count, so that another worker takes over from a killed one as soon as without them.

@@ -16,7 +16,7 @@ export type StoreCase = { name: string; run: (world: StoreWorld) => Promise<void
 export const hourMs = 3600_000;
 
 export function sample(clock: Clock): SampleItem {
-  const index = { state: "new", thread: "t", principal: "p" };
+  const index = { state: "waiting", thread: "t", principal: "p" };
   return { id: "a", revision: 1, ...index, expiresAtMs: clock.nowMs() + hourMs, text: "", count: 0 };
 }
 

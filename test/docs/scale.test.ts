@@ -49,12 +49,7 @@ function useOf(kind: MeasuredKind): Use {
     otherSeconds: a.ingressMs.value / 1000 + urlSeconds + agents * taskSeconds,
     agentCoreCalls: count("bedrock-agentcore:InvokeAgentRuntime"),
     sessionSeconds: kind === "agentcore" ? taskSeconds + defaultIdleSeconds : 0,
-    writes:
-      itemWrites +
-      together +
-      a.indexWrites.value +
-      a.personIndexWrites.value +
-      (kind === "external" ? 0 : a.executionIndexWrites.value),
+    writes: itemWrites + together + a.indexWrites.value + a.personIndexWrites.value,
     reads: count("dynamodb:GetItem"),
   };
 }

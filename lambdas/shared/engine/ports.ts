@@ -49,8 +49,13 @@ export type ItemWriter = {
   writeTogether(request: { writes: readonly ItemWrite[] }): Promise<boolean>;
 };
 
-/** A task store for commands that erase data. The zones themselves only let items expire. */
+/** A task store for commands that find and erase data. The zones themselves only let items expire. */
 export type ErasableStore<T extends TaskItem> = TaskStore<T> & {
+  /**
+   * Reads a page of all items, in no order, for commands that must look at every item. `cursor` continues after the page before. An item that
+   * stays in the store meanwhile is not missed, whatever happens to it. On AWS this reads the whole table.
+   */
+  scan(request: { cursor?: string | undefined }): Promise<{ items: T[]; cursor?: string }>;
   /** Removes the item if `revision` is current. Resolves to true if the item is gone, even if it did not exist before. */
   remove(request: { id: string; revision: number }): Promise<boolean>;
 };

@@ -25,14 +25,14 @@ export function createZoneKey(scope: Construct, id: string, { production }: { pr
   });
 }
 
-/**
- * `hasPrincipals` adds the index by which the zone lists the tasks of a caller or of a person. Every change of an indexed attribute costs a
- * write, so no index has one that changes with each step of a task.
- */
+/** `shards` for the command line, `principals` for a zone that lists the tasks of a caller or of a person. */
+type TaskIndex = "shards" | "principals";
+
+/** Every change of an indexed attribute costs a write, so no index has one that changes with each step of a task. */
 export function createTaskTable(
   scope: Construct,
   id: string,
-  { key, production, hasPrincipals = false }: { key: IKey; production: boolean; hasPrincipals?: boolean },
+  { key, production, indexes }: { key: IKey; production: boolean; indexes: readonly TaskIndex[] },
 ): Table {
   const table = new Table(scope, id, {
     partitionKey: { name: taskTable.partitionKey, type: AttributeType.STRING },
@@ -44,8 +44,8 @@ export function createTaskTable(
     deletionProtection: production,
     removalPolicy: removalPolicy({ production }),
   });
-  const { shards, principals } = taskTable;
-  for (const { indexName, partitionKey, sortKey } of hasPrincipals ? [shards, principals] : [shards]) {
+  for (const index of indexes) {
+    const { indexName, partitionKey, sortKey } = taskTable[index];
     table.addGlobalSecondaryIndex({
       indexName,
       partitionKey: { name: partitionKey, type: AttributeType.STRING },

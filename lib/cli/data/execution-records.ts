@@ -1,9 +1,8 @@
 /** Counts or erases the Execution zone's records of a person's tasks. These records hold request ids, and no person. */
 import * as z from "zod";
-import { taskStateSchema } from "../../../contracts/methods.ts";
 import type { ErasableStore } from "../../../lambdas/shared/engine/ports.ts";
 import { atExecutionStore, type ExecutionTarget } from "../zone/execution-store.ts";
-import { listItems } from "../zone/list-items.ts";
+import { scanItems } from "../zone/list-items.ts";
 import { type DataPart, parseRecord, type StoredRecord } from "./person.ts";
 
 /** The longest grace period for an expired lease that a host can be configured with. */
@@ -16,14 +15,12 @@ export function createExecutionRecords({ at, signal }: { at: ExecutionTarget; si
     if (ids.size === 0) return 0;
     async function work(store: ErasableStore<StoredRecord>): Promise<number> {
       let sum = 0;
-      for (const key of taskStateSchema.options) {
-        for await (const record of listItems({ store, index: "state", key, signal })) {
-          if (!isOf(record, ids)) continue;
-          if (erase && (isRunning(record) || !(await store.remove(record)))) {
-            throw new Error("An agent still works on one of the tasks. Run the command again when it has ended.");
-          }
-          sum += 1;
+      for await (const record of scanItems({ store, signal })) {
+        if (!isOf(record, ids)) continue;
+        if (erase && (isRunning(record) || !(await store.remove(record)))) {
+          throw new Error("An agent still works on one of the tasks. Run the command again when it has ended.");
         }
+        sum += 1;
       }
       return sum;
     }

@@ -1,9 +1,9 @@
 /** Finds all records of one person in the Verification zone's store. */
 import { uuidPattern } from "../../../contracts/envelope.ts";
-import type { TaskStore } from "../../../lambdas/shared/engine/ports.ts";
+import type { ErasableStore } from "../../../lambdas/shared/engine/ports.ts";
 import { personKeyOf, type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { formatHistoryKey, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
-import { listItems } from "../zone/list-items.ts";
+import { scanItems } from "../zone/list-items.ts";
 import type { Person, StoredRecord } from "./person.ts";
 
 /** The cleanup comes two minutes after the answer. If it has not come after this time, it never will. */
@@ -25,38 +25,37 @@ export type PersonRecords = {
 };
 
 type PersonSearch = {
-  store: Pick<TaskStore<StoredRecord>, "get" | "list">;
+  store: Pick<ErasableStore<StoredRecord>, "get" | "scan">;
   person: Person;
   nowMs: number;
   signal: AbortSignal;
 };
 
-/** Reads every task of the store, because no index leads from a person to finished tasks. */
+/** Reads every record of the store, because no index leads from a person to finished tasks. */
 export async function findPerson({ store, person, nowMs, signal }: PersonSearch): Promise<PersonRecords> {
   const tasks = new Map<string, FoundTask>();
   const answered = new Map<string, PersonRecords["answered"][number]>();
   const otherTeams = new Set<string>();
   const unreadable = new Set<string>();
-  const principal = personKeyOf(person);
-  // In the order in which tasks pass the states, so that a task that moves during the search is not missed.
-  for (const key of taskSchema.shape.state.options) {
-    for await (const record of listItems({ store, index: "state", key, signal })) {
-      const { id, revision } = record;
-      const task = taskSchema.safeParse(record).data;
-      const isOwn = record.principal === principal;
-      if (task === undefined && isOwn && uuidPattern.test(id)) unreadable.add(id);
-      if (task === undefined) continue;
-      const found = { id, revision, isUnderWay: isUnderWay({ task, nowMs }) };
-      const { team, user } = task.message;
-      if (user === person.user && team !== person.team) otherTeams.add(team);
-      if (isOwn) tasks.set(id, { ...found, lastAtMs: lastAtMs(task), destination: task.call?.destination });
-      else if (isAnsweredBy({ task, person })) answered.set(id, found);
-    }
-  }
   const history: PersonRecords["history"] = [];
-  for await (const record of listItems({ store, index: "principal", key: formatHistoryKey(person), signal })) {
-    const { id, revision, requestId, listedAtMs } = parseHistoryEntry(record);
-    history.push({ id, revision, requestId, endedAtMs: listedAtMs });
+  const principal = personKeyOf(person);
+  const historyKey = formatHistoryKey(person);
+  for await (const record of scanItems({ store, signal })) {
+    const { id, revision } = record;
+    if (record.principal === historyKey) {
+      const { requestId, listedAtMs } = parseHistoryEntry(record);
+      history.push({ id, revision, requestId, endedAtMs: listedAtMs });
+      continue;
+    }
+    const task = taskSchema.safeParse(record).data;
+    const isOwn = record.principal === principal;
+    if (task === undefined && isOwn && uuidPattern.test(id)) unreadable.add(id);
+    if (task === undefined) continue;
+    const found = { id, revision, isUnderWay: isUnderWay({ task, nowMs }) };
+    const { team, user } = task.message;
+    if (user === person.user && team !== person.team) otherTeams.add(team);
+    if (isOwn) tasks.set(id, { ...found, lastAtMs: lastAtMs(task), destination: task.call?.destination });
+    else if (isAnsweredBy({ task, person })) answered.set(id, found);
   }
   const quota = await store.get({ id: `usage:user:${principal}` });
   return {

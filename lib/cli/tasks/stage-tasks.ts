@@ -1,14 +1,12 @@
 /** Lists the tasks in a stage's table. Queries the index, whose items hold only ids and keys and so are much smaller. */
 import { readPages } from "../../../lambdas/shared/engine/aws/client.ts";
 import { type IndexEntry, queryShards } from "../../../lambdas/shared/engine/aws/shard-query.ts";
-import { listShardKeys, taskTable, toStateBucket } from "../../../lambdas/shared/engine/aws/table.ts";
+import { listShardKeys, openBucket, taskTable, toStateBucket } from "../../../lambdas/shared/engine/aws/table.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { OpenStage } from "../zone/open-zone.ts";
 import type { TaskListings, TaskZone } from "./stored-task.ts";
 
 const pageSize = 50;
-/** The key of all open states, because the index lists open tasks together. */
-const anyOpenState = "received";
 
 type StageListing = Pick<OpenStage, "outputs" | "client" | "guarded"> & {
   store: TaskZone["store"];
@@ -22,7 +20,7 @@ export function listStageTasks(options: StageListing): TaskListings {
   async function* openTasks(): AsyncGenerator<Task, void, undefined> {
     let after: string | undefined;
     for (let isLast = false; !isLast && !signal.aborted; ) {
-      const query = { client, table, state: anyOpenState, after, limit: pageSize, signal };
+      const query = { client, table, bucket: openBucket, after, limit: pageSize, signal };
       const page = await guarded("list tasks", () => queryShards(query));
       const records = await Promise.all(page.entries.map(({ id }) => store.get({ id })));
       for (const record of records) if (record?.task !== undefined && record.task.state !== "done") yield record.task;
@@ -45,9 +43,10 @@ export function listStageTasks(options: StageListing): TaskListings {
 
   async function newestIds({ state, cursor, limit }: Parameters<TaskZone["newestIds"]>[0]) {
     const found: IndexEntry[] = [];
+    const bucket = toStateBucket(state) ?? state;
     let after = cursor;
     for (let isLast = false; !isLast && found.length <= limit; ) {
-      const page = await queryShards({ client, table, state, after, limit: limit + 1, isNewestFirst: true, signal });
+      const page = await queryShards({ client, table, bucket, after, limit: limit + 1, isNewestFirst: true, signal });
       const isWanted = await Promise.all(page.entries.map((entry) => isIn(state, entry)));
       found.push(...page.entries.filter((_, number) => isWanted[number]));
       ({ after, isLast } = page);
@@ -80,8 +79,8 @@ export function listStageTasks(options: StageListing): TaskListings {
     async idsLike(prefix) {
       const ids: string[] = [];
       // Open tasks first, so that a task that ends during the search is not missed.
-      for (const state of [anyOpenState, "done"]) {
-        const search = () => Promise.all(listShardKeys(state).map((shard) => idsInShard({ shard, prefix })));
+      for (const bucket of [openBucket, "done"]) {
+        const search = () => Promise.all(listShardKeys(bucket).map((shard) => idsInShard({ shard, prefix })));
         ids.push(...(await guarded("look for a task by the beginning of its id", search)).flat());
       }
       return ids;

@@ -1,5 +1,5 @@
 /** Listings of a store. */
-import type { StoreIndex, TaskItem, TaskStore } from "../../../lambdas/shared/engine/ports.ts";
+import type { ErasableStore, StoreIndex, TaskItem, TaskStore } from "../../../lambdas/shared/engine/ports.ts";
 
 const pageSize = 50;
 
@@ -24,6 +24,19 @@ export async function* listItems<T extends TaskItem>({
   do {
     signal.throwIfAborted();
     const page = await store.list({ index, key, limit: pageSize, ...(cursor !== undefined && { cursor }) });
+    yield* page.items;
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}
+
+type Scan<T extends TaskItem> = { store: Pick<ErasableStore<T>, "scan">; signal: AbortSignal };
+
+/** Reads every item of the store, in no order. Throws if the signal aborts, as `listItems`. */
+export async function* scanItems<T extends TaskItem>({ store, signal }: Scan<T>): AsyncGenerator<T, void, undefined> {
+  let cursor: string | undefined;
+  do {
+    signal.throwIfAborted();
+    const page = await store.scan({ cursor });
     yield* page.items;
     cursor = page.cursor;
   } while (cursor !== undefined);

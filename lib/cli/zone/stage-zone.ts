@@ -82,6 +82,7 @@ function guardedStore<T extends TaskItem>({
     create: (request) => guarded(write, () => store.create(request)),
     replace: (request) => guarded(write, () => store.replace(request)),
     list: (request) => guarded(list, () => store.list(request)),
+    scan: (request) => guarded(list, () => store.scan(request)),
     remove: (request) => guarded("delete a record", () => store.remove(request)),
   };
 }

@@ -13,20 +13,20 @@ const { indexName, partitionKey, sortKey } = taskTable.shards;
 const lowest = "/";
 const highest = ":";
 
-/** Finds all items in the state's bucket, which may include other states. Reads at most `limit` from each shard. */
+/** Finds all items of the bucket, which may have several states. Reads at most `limit` from each shard. */
 export async function queryShards(request: {
   client: DynamoDb;
   table: string;
-  state: string;
+  bucket: string;
   after: string | undefined;
   limit: number;
   isNewestFirst?: boolean;
   signal: AbortSignal | undefined;
 }): Promise<EntryPage> {
-  const { client, table, state, after, limit, isNewestFirst = false, signal } = request;
+  const { client, table, bucket, after, limit, isNewestFirst = false, signal } = request;
   const start = after ?? (isNewestFirst ? highest : lowest);
   const pages = await Promise.all(
-    listShardKeys(state).map(async (shard) => {
+    listShardKeys(bucket).map(async (shard) => {
       const input = {
         TableName: table,
         IndexName: indexName,

@@ -13,7 +13,7 @@ import {
   readPages,
 } from "./client.ts";
 import { type EntryPage, type IndexEntry, queryShards } from "./shard-query.ts";
-import { taskTable, toShardKey } from "./table.ts";
+import { taskTable, toShardKey, toStateBucket } from "./table.ts";
 
 /**
  * The table needs the layout `taskTable`. `parse` throws if a value is not a valid item. `signal` ends
@@ -123,7 +123,8 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
     limit: number;
   }): Promise<EntryPage> {
     const { index, ...request } = input;
-    if (index === "state") return queryShards({ client, table, state: request.key, signal, ...request });
+    const bucket = index === "state" ? toStateBucket(request.key) : undefined;
+    if (bucket !== undefined) return queryShards({ client, table, bucket, signal, ...request });
     return index === "principal" && hasPrincipals ? queryPrincipal(request) : scan({ index, ...request });
   }
 
@@ -183,6 +184,15 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
       }
     },
 
+    async scan({ cursor }) {
+      const start = cursor !== undefined && { ExclusiveStartKey: { id: { S: cursor } } };
+      const input = { TableName: table, ConsistentRead: true, ...start };
+      const { Items = [], LastEvaluatedKey } = await client.call("Scan", input, { signal });
+      const items = Items.flatMap((record) => live(record) ?? []);
+      const next = LastEvaluatedKey?.id?.S;
+      return next === undefined ? { items } : { items, cursor: next };
+    },
+
     async list({ index, key, cursor, limit }) {
       if (cursor !== undefined && !isSortKey({ index, text: cursor }))
         throw new RangeError("not a cursor of this store");
@@ -218,7 +228,9 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
 /** Sets the attributes, and removes index keys that are not among them. */
 function updateTo(attributes: RecordAttributes) {
   const names = Object.keys(attributes);
-  const gone = [...listingAttributes, sortKeys.principal].filter((name) => attributes[name] === undefined);
+  const gone = [...listingAttributes, sortKeys.principal, taskTable.shards.partitionKey].filter(
+    (name) => attributes[name] === undefined,
+  );
   const set = names.map((name) => `#${name} = :${name}`).join(", ");
   return {
     UpdateExpression:
@@ -282,7 +294,8 @@ export function toRecordAttributes({ item, writer }: { item: TaskItem; writer: s
     // An index key must not be empty.
     if (key) attributes[name] = { S: key };
   }
-  attributes.shard = { S: toShardKey(item) };
+  const shard = toShardKey(item);
+  if (shard !== undefined) attributes.shard = { S: shard };
   if (item.listedAtMs !== undefined)
     attributes.listed = { S: formatListedKey({ listedAtMs: item.listedAtMs, id: item.id }) };
   return attributes;

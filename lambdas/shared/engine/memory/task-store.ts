@@ -49,6 +49,10 @@ export function createMemoryTaskStore<T extends TaskItem>(options: {
       const row = live(id);
       return row === undefined || (row.revision === revision && rows.delete(id));
     },
+    async scan() {
+      const found = [...rows.keys()].flatMap((id) => live(id) ?? []);
+      return { items: found.map(({ json }) => readItem({ text: json, parse })) };
+    },
     async list({ index, key, cursor, limit }) {
       if (cursor !== undefined && !sortKeyPatterns[index].test(cursor))
         throw new RangeError("not a cursor of this store");

@@ -16,6 +16,7 @@ import type { Database } from "./database.ts";
 
 /** How many expired items one `create` removes. More than one, so that they cannot accumulate. */
 const removedPerCreate = 2;
+const scannedPerPage = 100;
 
 /** `parse` throws if a value is not a valid item. */
 export function createSqliteTaskStore<T extends TaskItem>(options: {
@@ -44,6 +45,7 @@ export function createSqliteTaskStore<T extends TaskItem>(options: {
     `DELETE FROM tasks WHERE seq IN
      (SELECT seq FROM tasks WHERE expires_at_ms <= ? ORDER BY expires_at_ms LIMIT ${removedPerCreate})`,
   );
+  const all = database.prepare("SELECT seq, item FROM tasks WHERE seq > ? AND expires_at_ms > ? ORDER BY seq LIMIT ?");
   const pages: Record<StoreIndex, Page> = {
     thread: oldestFirst({ database, index: "thread" }),
     principal: newestFirst({ database }),
@@ -103,6 +105,13 @@ export function createSqliteTaskStore<T extends TaskItem>(options: {
         const nowMs = now();
         return removeRevision.run(id, revision, nowMs).changes === 1 || read.get(id, nowMs) === undefined;
       }),
+
+    async scan({ cursor = "0" }) {
+      const rows = all.all(Number(cursor), now(), scannedPerPage) as { seq: number; item: string }[];
+      const items = rows.map((row) => readItem({ text: row.item, parse }));
+      const last = rows.at(-1);
+      return rows.length < scannedPerPage || last === undefined ? { items } : { items, cursor: String(last.seq) };
+    },
 
     async list({ index, key, cursor, limit }) {
       // One more row than requested shows whether there is a next page.

@@ -24,19 +24,14 @@ export const assumptions = {
     what: "size of what a task's end writes in one transaction, where each KB costs twice: record, thread, usage history",
   },
   indexWrites: {
-    value: 5,
+    value: 4,
     unit: "writes",
-    what: "to the index per task in the Verification zone: its creation, its end (two), its thread, its entry in the usage history",
+    what: "to the index per task in the Verification zone: its creation, its end (two), its entry in the usage history",
   },
   personIndexWrites: {
     value: 3,
     unit: "writes",
     what: "to the index of persons per task in the Verification zone: its creation, its end, its entry in the usage history",
-  },
-  executionIndexWrites: {
-    value: 3,
-    unit: "writes",
-    what: "to the index per task in an Execution zone of ours: its creation and its end (two)",
   },
   renewSeconds: { value: 10, unit: "s", what: "time between two renewals of the lease of a running task" },
   tasksPerCachedRead: {

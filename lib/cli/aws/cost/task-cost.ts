@@ -62,8 +62,7 @@ export function estimateTask(
     count(/^dynamodb:(Put|Update|Delete)Item$/) * Math.ceil(a.recordKb.value) +
     count(/^dynamodb:TransactWriteItems$/) * 2 * Math.ceil(a.transactionKb.value) +
     a.indexWrites.value +
-    a.personIndexWrites.value +
-    (use.kind === "external" ? 0 : a.executionIndexWrites.value);
+    a.personIndexWrites.value;
   const reads = count(/^dynamodb:(GetItem|Query)$/) * Math.ceil(a.recordKb.value / 4);
   const recordGb = a.recordKb.value / 1e6;
   const allLogBytes = logBytes + invocations * a.platformLogBytes.value + a.accessLogBytes.value;

@@ -34,7 +34,7 @@ describe("the capacity that a call uses", () => {
     const uses = await usesOf((store) => store.create({ item: { ...sample(clock), listedAtMs: 1, text } }));
     expect(uses).toEqual([
       { place: "table", key: "a", writes: 3, reads: 0 },
-      { place: "by-shard", key: expect.stringMatching(/^new#\d+$/), writes: 1, reads: 0 },
+      { place: "by-shard", key: expect.stringMatching(/^open#\d+$/), writes: 1, reads: 0 },
       { place: "by-principal", key: "p", writes: 1, reads: 0 },
     ]);
   });
@@ -47,11 +47,19 @@ describe("the capacity that a call uses", () => {
     });
     const places = uses.map(({ place, key }) => `${place} ${key.split("#")[0]}`);
     const [created, replaced, moved] = [
-      ["table a", "by-shard new"],
+      ["table a", "by-shard open"],
       ["table a"],
-      ["table a", "by-shard new", "by-shard done"],
+      ["table a", "by-shard open", "by-shard done"],
     ];
     expect(places).toEqual([created, replaced, moved].flat());
+  });
+
+  it("has no write of an index for an item that nobody lists by state", async () => {
+    const uses = await usesOf(async (store) => {
+      const item = await store.create({ item: { ...sample(clock), state: "working" } });
+      if (item !== undefined) await store.replace({ item: { ...item, state: "completed" } });
+    });
+    expect(uses.map(({ place }) => place)).toEqual(["table", "table"]);
   });
 
   it("is double for the items of a transaction, and is used by a write that is refused", async () => {
@@ -60,6 +68,15 @@ describe("the capacity that a call uses", () => {
     expect(together[0]).toEqual({ place: "table", key: "a", writes: 2, reads: 0 });
     const refused = await usesOf((store) => store.replace({ item }));
     expect(refused).toEqual([{ place: "table", key: "a", writes: 1, reads: 0 }]);
+  });
+
+  it("of a scan is one unit for each 4 KB of the whole table", async () => {
+    const uses = await usesOf(async (store) => {
+      for (const id of ["a", "b", "c", "d"])
+        await store.create({ item: { ...sample(clock), id, text: "x".repeat(2500) } });
+      await store.scan({});
+    });
+    expect(uses.filter(({ reads }) => reads > 0)).toEqual([{ place: "table", key: "scan", writes: 0, reads: 3 }]);
   });
 
   it("of a read is one unit for each 4 KB", async () => {
