@@ -15,7 +15,7 @@ export type Delivery = {
 export type FormDelivered = Delivery & { reply?: unknown };
 
 /** Slack waits this long for an answer. */
-const answerTimeoutMs = 3000;
+const slackAnswerTimeoutMs = 3000;
 /** Slack retries at once, after a minute, and after five minutes. */
 const slackRetryDelaysMs: readonly number[] = [0, 60_000, 300_000];
 
@@ -24,6 +24,7 @@ type EventDelivery = {
   signingSecret: string;
   payload: unknown;
   retryDelaysMs?: readonly number[];
+  answerTimeoutMs?: number;
   now?: () => number;
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
   signal?: AbortSignal;
@@ -38,6 +39,7 @@ export async function sendEvent({
   signingSecret,
   payload,
   retryDelaysMs = slackRetryDelaysMs,
+  answerTimeoutMs = slackAnswerTimeoutMs,
   now = Date.now,
   sleep = (ms, signal) => wait(ms, undefined, { signal }),
   signal = new AbortController().signal,
@@ -52,7 +54,7 @@ export async function sendEvent({
         ? {}
         : { "x-slack-retry-num": String(deliveries - 1), "x-slack-retry-reason": retryReason }),
     };
-    const answered = await post({ eventsUrl, headers, body, signal });
+    const answered = await post({ eventsUrl, headers, body, answerTimeoutMs, signal });
     isAmbiguous = !answered.taken && (isAmbiguous || mayHaveArrived(answered.status));
     const delivery = { status: answered.status, deliveries, isAmbiguous };
     const delayMs = retryDelaysMs[deliveries - 1];
@@ -71,16 +73,18 @@ type FormDelivery = {
   url: string;
   signingSecret: string;
   form: Record<string, string>;
+  answerTimeoutMs?: number;
   now?: () => number;
   signal?: AbortSignal;
 };
 
 /** Sends a slash command, a button click, a shortcut or a submitted modal, signed in the same way. Slack never retries these. */
 export async function sendForm(request: FormDelivery): Promise<FormDelivered> {
-  const { url, signingSecret, form, now = Date.now, signal = new AbortController().signal } = request;
+  const { url, signingSecret, form, answerTimeoutMs = slackAnswerTimeoutMs } = request;
+  const { now = Date.now, signal = new AbortController().signal } = request;
   const body = new URLSearchParams(form).toString();
   const headers = signedHeaders({ signingSecret, body, contentType: "application/x-www-form-urlencoded", now });
-  const { status, taken, text } = await post({ eventsUrl: url, headers, body, signal });
+  const { status, taken, text } = await post({ eventsUrl: url, headers, body, answerTimeoutMs, signal });
   const reply = text === "" ? undefined : readJson(text);
   return { status, deliveries: 1, isAmbiguous: !taken && mayHaveArrived(status), reply };
 }
@@ -97,12 +101,19 @@ function sign({ signingSecret, timestamp, body }: { signingSecret: string; times
   return `v0=${createHmac("sha256", signingSecret).update(`v0:${timestamp}:${body}`).digest("hex")}`;
 }
 
-type Post = { eventsUrl: string; headers: Record<string, string>; body: string; signal: AbortSignal };
+type Post = {
+  eventsUrl: string;
+  headers: Record<string, string>;
+  body: string;
+  answerTimeoutMs: number;
+  signal: AbortSignal;
+};
 
 async function post({
   eventsUrl,
   headers,
   body,
+  answerTimeoutMs,
   signal,
 }: Post): Promise<{ status: number | undefined; taken: boolean; noRetry: boolean; text: string }> {
   try {

@@ -33,7 +33,6 @@ describe("a flood", () => {
       allowlist: [{ user: "UPERSON" }, { user: "UHANAKO" }, { group: "SNOBODY" }],
       slack: { locale: "en", command: { name: "/sekisho" } },
       limits: { perUser: { tasks: 2 } },
-      deadlineMs: 120_000,
       // Slack's own are minutes long, and a busy machine does not answer every request of a flood within Slack's three seconds.
       retryDelaysMs: [1000],
     });

@@ -53,7 +53,17 @@ describe("our own host with the example's configuration, as its image runs it", 
 
   it("keeps what the contract requires, for tokens of the Verification role", async () => {
     const env = { TOKEN: await tokenOf(role) };
-    const words = ["conformance", url, "--auth", "bearer:TOKEN", "--slow-text", "slow 300ms", "--json"];
+    const words = [
+      "conformance",
+      url,
+      "--budget",
+      "3600",
+      "--auth",
+      "bearer:TOKEN",
+      "--slow-text",
+      "slow 300ms",
+      "--json",
+    ];
     const { code, stdout } = await commandHere(words, env);
     const { cases } = JSON.parse(stdout) as { cases: { outcome: string }[] };
     expect(cases.filter(({ outcome }) => outcome === "failed")).toEqual([]);

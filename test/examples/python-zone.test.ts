@@ -8,6 +8,7 @@ import { createBearerAuthorizer } from "../../lambdas/verification/transport/aut
 import { createHttpsTransport } from "../../lambdas/verification/transport/http/transport.ts";
 import { createClient, type ExecutionClient } from "../../lambdas/verification/transport/runner.ts";
 import { commandHere } from "../cli/aws/command-here.ts";
+import { hangMs } from "../tooling/hang.ts";
 import { answerWithoutBody } from "./example-process.ts";
 import { dockerfile, endPython, type Python, spawnPython, startPython, whyNoPython } from "./python-image.ts";
 
@@ -23,7 +24,7 @@ afterAll(endPython);
 /** Calls the example with the client of the Verification zone. */
 function ask(url: string, { text = "Good morning", token = env.AGENT_TOKEN } = {}) {
   const transport = createHttpsTransport({ url, authorizer: createBearerAuthorizer({ readToken: async () => token }) });
-  const destination = { name: "python", dialect: "zone", idempotent: false, callTimeoutMs: 10_000 } as const;
+  const destination = { name: "python", dialect: "zone", idempotent: false, callTimeoutMs: hangMs } as const;
   const client = createClient({ transport, destination, log: silentLog });
   clients.push(client);
   const [id, sessionId] = [randomUUID(), `session-${"0123456789".repeat(4)}`];
@@ -34,7 +35,7 @@ function ask(url: string, { text = "Good morning", token = env.AGENT_TOKEN } = {
     id,
     requestId: id,
     sessionId,
-    timeoutMs: 10_000,
+    timeoutMs: hangMs,
     trace: createTrace(),
   });
 }
@@ -72,7 +73,10 @@ suite(`the Python example, running${whyNoPython === undefined ? "" : ` (left out
 
   it("keeps what the contract requires", async () => {
     const { url } = python;
-    const { code, stdout } = await commandHere(["conformance", url, "--auth", "bearer:AGENT_TOKEN", "--json"], env);
+    const { code, stdout } = await commandHere(
+      ["conformance", url, "--budget", "3600", "--auth", "bearer:AGENT_TOKEN", "--json"],
+      env,
+    );
     const { cases } = JSON.parse(stdout) as { cases: { name: string; level: string; outcome: string }[] };
     const required = cases.filter(({ level }) => level === "required");
     expect(required.filter(({ outcome }) => outcome === "failed")).toEqual([]);

@@ -22,8 +22,9 @@ import { createEventStreams } from "../../lib/local/web/event-streams.ts";
 import { respondJson } from "../../lib/local/web/site.ts";
 import { writeConfig } from "../cli/aws/a-stage.ts";
 import { commandHere } from "../cli/aws/command-here.ts";
-import { failure, result, success } from "../doubles/answers.ts";
+import { raw, result, success } from "../doubles/answers.ts";
 import { startWebServer } from "../doubles/web-server.ts";
+import { longestLimits } from "../tooling/hang.ts";
 import { askedAtMs, sampleTask } from "../verification/task/sample.ts";
 
 /** An escape sequence, one of C1, one that sets the title, a direction, a carriage return, and words around them. */
@@ -69,9 +70,9 @@ async function sent(answer: (call: { id: string; method: string }) => Response, 
   const server = await startWebServer({ handle: async ({ body }) => answer(JSON.parse(Buffer.from(body).toString())) });
   try {
     const json = {
-      destinations: { far: { transport: "https", url: server.url, deadlineMs: 3000 } },
+      destinations: { far: { transport: "https", url: server.url } },
       routes: [{ destination: "far" }],
-      limits: { callTimeoutMs: 2000 },
+      limits: longestLimits,
       execution: { syncBudgetMs: 100 },
     };
     const config = writeConfig({ folder, name: "sent.json", json });
@@ -142,7 +143,7 @@ const sinks: Record<string, () => string | Promise<string>> = {
   "terminal: an id that the peer chose": () =>
     sent((call) =>
       call.method === "get_task"
-        ? failure(call, "rate_limited")
+        ? raw("", { status: 403 })
         : result(call, { status: "accepted", task_id: hostile, poll_after_ms: 1 }),
     ),
   "terminal: the answer of start --once": () =>

@@ -7,7 +7,7 @@ import { createA2aTransport } from "../../lambdas/verification/transport/a2a/tra
 import { noAuthorizer } from "../../lambdas/verification/transport/authorizer/authorizer.ts";
 import { createClient, type ExecutionClient } from "../../lambdas/verification/transport/runner.ts";
 import { common } from "../conformance/transport-sample.ts";
-import { hangSignal } from "../tooling/hang.ts";
+import { hangMs, hangSignal } from "../tooling/hang.ts";
 import { stories, type Teller } from "./stories.ts";
 
 type Peer = { cardUrl: string; close: () => Promise<void> };
@@ -37,7 +37,7 @@ export function describeStories({
     beforeAll(async () => {
       peer = await start();
       transport = createA2aTransport({ cardUrl: peer.cardUrl, version, authorizer: noAuthorizer });
-      const destination = { name: "peer", dialect: "a2a", idempotent: false, callTimeoutMs: 5000 } as const;
+      const destination = { name: "peer", dialect: "a2a", idempotent: false, callTimeoutMs: hangMs } as const;
       client = createClient({ transport, destination, log: silentLog });
     });
     afterAll(async () => {

@@ -161,6 +161,8 @@ async function start({
   const fakeSlack = await startFakeSlack({
     signingSecret,
     botToken,
+    triggerLifeMs: hangMs,
+    answerTimeoutMs: hangMs,
     ...(retryDelaysMs === undefined ? {} : { retryDelaysMs }),
   });
   opened.push(fakeSlack.close);

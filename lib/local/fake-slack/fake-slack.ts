@@ -14,11 +14,19 @@ type FakeSlackOptions = {
   signingSecret: string;
   /** The delays before an event that was not acknowledged is sent again. Slack's own by default. */
   retryDelaysMs?: readonly number[];
+  /** How long people's actions wait for the app. Slack's own three seconds by default. */
+  answerTimeoutMs?: number;
   log?: Log;
 } & Omit<Parameters<typeof createState>[0], "onFailure">;
 
 /** Rejects if the options' `file` has other content. */
-export async function startFakeSlack({ signingSecret, retryDelaysMs, log = silentLog, ...options }: FakeSlackOptions) {
+export async function startFakeSlack({
+  signingSecret,
+  log = silentLog,
+  retryDelaysMs,
+  answerTimeoutMs,
+  ...options
+}: FakeSlackOptions) {
   const onFailure = (code: string) => log.error("fake_slack_not_stored", { cause_kind: code });
   const state = createState({ ...options, onFailure });
   const { messages, ephemeral, files, tokens } = state;
@@ -38,7 +46,7 @@ export async function startFakeSlack({ signingSecret, retryDelaysMs, log = silen
   });
 
   return {
-    ...createPersons({ state, signingSecret, retryDelaysMs, signal: stop.signal }),
+    ...createPersons({ state, signingSecret, retryDelaysMs, answerTimeoutMs, signal: stop.signal }),
     apiUrl: server.apiUrl,
     thread: messages.thread,
     messages: messages.all,

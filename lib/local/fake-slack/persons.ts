@@ -57,12 +57,13 @@ type PersonsOptions = {
   state: FakeSlackState;
   signingSecret: string;
   retryDelaysMs: readonly number[] | undefined;
+  answerTimeoutMs: number | undefined;
   signal: AbortSignal;
 };
 
-export function createPersons({ state, signingSecret, retryDelaysMs, signal }: PersonsOptions) {
+export function createPersons({ state, signingSecret, retryDelaysMs, answerTimeoutMs, signal }: PersonsOptions) {
   const { messages, files: store, now } = state;
-  const signed = { signingSecret, now, signal };
+  const signed = { signingSecret, now, signal, ...(answerTimeoutMs !== undefined && { answerTimeoutMs }) };
 
   function newTriggerId(user: string, channel: string): string {
     return state.modals.issue(messages.newTs(), { user, channel });

@@ -15,6 +15,7 @@ import { createHttpSender } from "../../../lib/cli/conformance/sender.ts";
 import { type Received, startWebServer } from "../../doubles/web-server.ts";
 import { memoryStore } from "../../execution/test-host.ts";
 import { afterTest } from "../../tooling/cleanup.ts";
+import { hangMs } from "../../tooling/hang.ts";
 
 export const token = "the-Token-of-the-first-caller";
 export const otherToken = "the-Token-of-the-second-caller";
@@ -98,7 +99,8 @@ export async function conform(handle: Handle, given: ConformOptions = {}): Promi
       sender,
       isIdempotent: true,
       level: "strict",
-      callTimeoutMs: 5000,
+      callTimeoutMs: hangMs,
+      budgetMs: hangMs,
       ...options,
       texts: { ...texts, ...options.texts },
       waits: { ...waits, ...options.waits },

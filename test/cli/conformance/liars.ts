@@ -503,7 +503,7 @@ lie("tells a stack trace as its answer", "leaks/innards", where(says(/^fail/), (
 
 // Accepted tasks.
 const slow = says(/^stream/);
-lie("neither answers nor accepts in time", "accepted/in-time", where(slow, () => new Promise(() => {})), { callTimeoutMs: 400 });
+lie("neither answers nor accepts in time", "accepted/in-time", where(slow, () => new Promise(() => {})), { callTimeoutMs: 10_000 });
 lie("fails at everything that is slow", "accepted/in-time", where(slow, (x) => error(x, -32603)));
 lie("accepts without a task id", "accepted/result", where(executes, changing("accepted", (given) => delete given.task_id)));
 lie("gives two tasks one id", "accepted/own-ids", where(executes, changing("accepted", (given) => (given.task_id = "the-task"))));
@@ -515,7 +515,7 @@ lie("forgets a task when its caller hangs up", "accepted/lost-response", (x) => 
   return gets(x) && x.memory.has(x.sent.params.request_id) ? error(x, -32061) : x.honest();
 });
 lie("does not know long polls", "accepted/long-poll", where((x) => gets(x) && x.sent.params.wait_ms === 100, (x) => error(x, -32602)));
-lie("holds a poll for as long as it likes", "accepted/long-poll", where((x) => gets(x) && x.sent.params.wait_ms === 100, () => new Promise(() => {})), { callTimeoutMs: 2000 });
+lie("holds a poll for as long as it likes", "accepted/long-poll", where((x) => gets(x) && x.sent.params.wait_ms === 100, () => new Promise(() => {})), { callTimeoutMs: 10_000 });
 lie(
   "tells more of its answer beforehand than anybody reads",
   "accepted/partial-text",

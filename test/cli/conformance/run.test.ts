@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { parseJson } from "../../../lambdas/shared/untrusted-input.ts";
 import { conformanceCases } from "../../../lib/cli/conformance/cases/all.ts";
-import { checkEndpoint, runConformance } from "../../../lib/cli/conformance/conformance.ts";
+import { type ConformanceReport, checkEndpoint, runConformance } from "../../../lib/cli/conformance/conformance.ts";
 import { createHttpSender } from "../../../lib/cli/conformance/sender.ts";
 import { json, raw, silence } from "../../doubles/answers.ts";
 import { minimalEndpoint } from "../../doubles/minimal-endpoint.ts";
@@ -31,8 +31,13 @@ describe("the budget", () => {
     const handle: Handle = async (received) =>
       textOf(received.body).includes("execute_task") ? drip() : honest(received);
     const cases = only("execute/answers", "execute/every", "errors/unknown");
-    const report = await conform(handle, { cases, budgetMs: 300, callTimeoutMs: 60_000 });
-    expect(report.cases).toMatchObject([
+    // Doubles the budget where a busy machine could not even answer what is honest.
+    const run = async (budgetMs: number): Promise<ConformanceReport> => {
+      const report = await conform(handle, { cases, budgetMs }).catch(() => undefined);
+      const isSpent = report?.cases.at(-1)?.came === "the budget of the run was used up (--budget)";
+      return report === undefined || isSpent ? run(2 * budgetMs) : report;
+    };
+    expect((await run(300)).cases).toMatchObject([
       { name: "execute/answers", outcome: "failed", came: "the budget of the run was used up (--budget)" },
       { name: "execute/every-param", outcome: "skipped", came: "execute/answers failed" },
       { name: "errors/unknown-method", outcome: "passed" },

@@ -10,6 +10,7 @@ import { createAuthority } from "../../doubles/issuers/certificates.ts";
 import { startTlsPeer } from "../../doubles/issuers/tls-peer.ts";
 import { connectionReset, type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
 import { folderOfFile } from "../../tooling/cleanup.ts";
+import { longestLimits } from "../../tooling/hang.ts";
 import { deploy, routesParameter, twoAccounts, verificationAccount, writeConfig } from "../aws/a-stage.ts";
 import { commandHere, failing } from "../aws/command-here.ts";
 
@@ -66,9 +67,8 @@ function check(
   destinations: Record<string, unknown>,
   args: string[] = [],
   env: Record<string, string> = {},
-  callTimeoutMs = 20_000,
+  limits: object = longestLimits,
 ) {
-  const limits = { callTimeoutMs };
   const execution = { syncBudgetMs: 100 };
   const config = writeConfig({ folder, name: "checked.json", json: { destinations, routes: [], limits, execution } });
   return commandHere(["destinations", "check", "--config", config, ...args], { PEER_TOKEN: token, ...env });
@@ -131,7 +131,7 @@ describe("sekisho destinations check", () => {
   });
 
   it("says of one that is silent how long it was waited for", async () => {
-    const ended = await check({ one: at(`${peer.url}/is-silent`) }, ["--json"], {}, 400);
+    const ended = await check({ one: at(`${peer.url}/is-silent`) }, ["--json"], {}, { callTimeoutMs: 400 });
     expect(ended.code).toBe(3);
     expect(rowsOf(ended.stdout)).toMatchObject([{ health: "unreachable", summary: "It did not answer within 0.4 s." }]);
   });

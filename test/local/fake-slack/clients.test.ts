@@ -5,6 +5,7 @@ import { App, LogLevel, type types } from "@slack/bolt";
 import { WebClient } from "@slack/web-api";
 import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { organization, workspace } from "../../../lib/local/fake-slack/workspace.ts";
+import { hangMs } from "../../tooling/hang.ts";
 
 const signingSecret = "the-secret-of-these-tests";
 const botToken = "xoxb-of-the-workspace";
@@ -13,7 +14,7 @@ const channel = workspace.channel.id;
 let fakeSlack: FakeSlack;
 
 beforeEach(async () => {
-  fakeSlack = await startFakeSlack({ signingSecret, botToken });
+  fakeSlack = await startFakeSlack({ signingSecret, botToken, triggerLifeMs: hangMs, answerTimeoutMs: hangMs });
 });
 afterEach(() => fakeSlack.close());
 

@@ -5,12 +5,13 @@ import { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { createPage } from "../../../lib/local/page/page.ts";
 import { createStepRecorder } from "../../../lib/local/recorder/step-recorder.ts";
 import { createDoor } from "../../../lib/local/web/door.ts";
+import { hangMs } from "../../tooling/hang.ts";
 import { bytesIn } from "../../verification/ingress/bytes-in.ts";
 
 export const botToken = "xoxb-fake-slack";
 
 export async function serveLocalPage() {
-  const fakeSlack = await startFakeSlack({ signingSecret: "s", botToken });
+  const fakeSlack = await startFakeSlack({ signingSecret: "s", botToken, triggerLifeMs: hangMs });
   const stepRecorder = createStepRecorder();
   const door = createDoor();
   const page = createPage({ fakeSlack, stepRecorder, door });

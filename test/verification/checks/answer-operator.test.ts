@@ -8,7 +8,7 @@ import { createRedaction, redactTransport } from "../../../lambdas/verification/
 import type { Transport } from "../../../lambdas/verification/transport/transport.ts";
 import { result } from "../../doubles/answers.ts";
 import { serve } from "../../doubles/serving.ts";
-import { hangMs, hangSignal } from "../../tooling/hang.ts";
+import { hangMs, hangSignal, longestLimits } from "../../tooling/hang.ts";
 
 const peerToken = "token-of-the-peer-0123456789/abc";
 const botToken = "xoxb-0123456789-of-the-bot";
@@ -28,7 +28,7 @@ async function answer({ count = 1, says }: { count?: number; says: (given: strin
       slack: { botToken: { secretsManager: "bot" }, signingSecret: { secretsManager: "signing" } },
       destinations: Object.fromEntries(names.map((name) => [name, { transport: "https", url: `${url}/`, authorizer }])),
       routes: [{ destination: "d0" }],
-      limits: { callTimeoutMs: 600_000, leaseMs: 885_000, visibilityTimeoutMs: 900_000 },
+      limits: longestLimits,
     },
   });
   const answerOperator = createOperatorHandler({
