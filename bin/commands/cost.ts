@@ -1,4 +1,5 @@
 /** `sekisho cost`: estimates what a stage costs on AWS, from measured calls and published prices. */
+import { defaultSyncBudgetMs } from "../../lambdas/shared/config/call-time.ts";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { defaultIdleSeconds } from "../../lambdas/shared/config/stage-schema.ts";
@@ -17,7 +18,7 @@ Estimates what a stage costs on AWS in a month. Prints the total and its largest
 kind of Execution zone, then one task by its length, from 5 seconds to 8 hours. The rehearsal measured the calls and log
 lines of a task. Assumptions and prices are printed with the result.`,
   options: {
-    stage: option("NAME", "takes KIND and the idle time from this stage of the configuration"),
+    stage: option("NAME", "takes KIND, the idle time and `syncBudgetMs` from this stage and its configuration"),
     tasks: { ...option("N", "tasks per month (100000)"), default: "100000" },
     seconds: { ...option("N", "seconds for which the agent works on a task (30)"), default: "30" },
     kind: option("KIND", `kind of Execution zone in the first line: ${kinds.join(", ")} (agentcore)`),
@@ -40,6 +41,7 @@ lines of a task. Assumptions and prices are printed with the result.`,
       tasks: readNumber("--tasks", values.tasks),
       taskSeconds: readNumber("--seconds", values.seconds),
       idleSeconds: readIdleSeconds(values["idle-seconds"]) ?? stage.idleSeconds,
+      syncBudgetMs: stage.syncBudgetMs,
       measured: readMeasuredCalls(),
     });
     if (json) print(JSON.stringify(result, null, 2));
@@ -49,12 +51,14 @@ lines of a task. Assumptions and prices are printed with the result.`,
   },
 });
 
-const defaults = { kind: "agentcore", idleSeconds: defaultIdleSeconds };
+const defaults = { kind: "agentcore", idleSeconds: defaultIdleSeconds, syncBudgetMs: defaultSyncBudgetMs };
 
 function stageDefaults(config: Config, stageName: string): typeof defaults {
   const { execution } = chooseStage(config, stageName).stage;
-  if (execution.kind !== "agentcore") return { ...defaults, kind: execution.kind };
-  return { kind: execution.kind, idleSeconds: execution.stopAfterResult ? 0 : execution.idleSeconds };
+  const { syncBudgetMs = defaultSyncBudgetMs } = config.execution;
+  if (execution.kind !== "agentcore") return { ...defaults, kind: execution.kind, syncBudgetMs };
+  const idleSeconds = execution.stopAfterResult ? 0 : execution.idleSeconds;
+  return { kind: execution.kind, idleSeconds, syncBudgetMs };
 }
 
 function readIdleSeconds(text: string | undefined): number | undefined {

@@ -1,6 +1,7 @@
 /** The settings that the host and its worker share: their defaults, and their values from the configuration. */
 import { randomUUID } from "node:crypto";
 import { basename } from "node:path";
+import { defaultSyncBudgetMs } from "../shared/config/call-time.ts";
 import type { AgentConfig } from "../shared/config/execution-schema.ts";
 import type { Config } from "../shared/config/schema.ts";
 import { longestTaskMs, resolveMaxTaskMs } from "../shared/config/stage-config.ts";
@@ -30,13 +31,16 @@ export function withDefaults<T extends Partial<Defaults>>(options: T): Defaults 
  */
 const promptTimes = { progressMs: 250, writingBudgetMs: 300, pollAfterMs: 500 };
 
+/** Both platforms on AWS push what happens to a task, so a poll only has to find what a lost push did not tell. */
+export const pushedTimes = { pushedPollAfterMs: 10_000 };
+
 /** Absent on one machine and in a container. AgentCore ends a process `maxLifetimeMs` after its start. */
 type Platform = { kind: "lambda" } | { kind: "agentcore"; maxLifetimeMs: number };
 
 export function createHostSettings({ execution, platform }: { execution: Config["execution"]; platform?: Platform }) {
   const { dialects, limits } = execution;
   const maxTaskMs = resolveMaxTaskMs({ config: { execution }, ...(platform && { kind: platform.kind }) });
-  const times = platform === undefined ? promptTimes : {};
+  const times = platform === undefined ? promptTimes : pushedTimes;
   const settings = { ...workerSettings({ execution }), ...times, dialects, limits, maxTaskMs };
   if (platform?.kind !== "agentcore") return settings;
   // AgentCore forwards only calls to its own path.
@@ -45,7 +49,7 @@ export function createHostSettings({ execution, platform }: { execution: Config[
 
 /** A worker needs the same times as the host that queues its tasks. */
 export function workerSettings({ execution }: { execution: Config["execution"] }) {
-  const { agent, syncBudgetMs, leaseMs, lostAfterMs } = execution;
+  const { agent, syncBudgetMs = defaultSyncBudgetMs, leaseMs, lostAfterMs } = execution;
   return { agentName: readAgentName(agent), syncBudgetMs, leaseMs, lostAfterMs };
 }
 

@@ -11,6 +11,7 @@ import { type ExecutionServer, startExecutionServer } from "../../lambdas/execut
 import { createLocalAttachmentFetch } from "../../lambdas/execution/runs/run.ts";
 import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import type { AuthenticatorConfig } from "../../lambdas/shared/config/authenticator-schema.ts";
+import { localSyncBudgetMs } from "../../lambdas/shared/config/call-time.ts";
 import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import type { AgentConfig } from "../../lambdas/shared/config/execution-schema.ts";
@@ -60,7 +61,7 @@ export async function openHost(options: HostOptions): Promise<OpenedHost> {
     store,
     completions,
     a2a: a2a.settings,
-    ...createHostSettings({ execution: config }),
+    ...createHostSettings({ execution: { ...config, syncBudgetMs: config.syncBudgetMs ?? localSyncBudgetMs } }),
     authenticator: authenticatorOf(config.authenticator),
     // Attachments are on this machine too.
     publicFetch: createLocalAttachmentFetch({ verificationPort }),

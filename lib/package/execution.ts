@@ -10,6 +10,7 @@ import {
   startExecutionServer,
 } from "../../lambdas/execution/http/server.ts";
 import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
+import { defaultSyncBudgetMs } from "../../lambdas/shared/config/call-time.ts";
 import { leastTokenLength } from "../../lambdas/shared/config/secrets.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { openSqliteEngine } from "../local/engine.ts";
@@ -28,7 +29,7 @@ export type ExecutionZoneOptions = {
   file?: string;
   /** The path under which a server of your own mounts `fetch`, such as `/agents/sekisho`. Default: `/`. */
   path?: string;
-  /** How long a first call waits for the end of its task before it answers `accepted`, in milliseconds. Default: 20,000. */
+  /** How long a first call waits for the end of its task before it answers `accepted`, in milliseconds. Default: 1,500. */
   syncBudgetMs?: number;
   /** The least important lines that are logged, as JSON on standard output. Default: `info`. */
   logLevel?: "debug" | "info" | "warn" | "error";
@@ -53,14 +54,15 @@ const graceMs = 3000;
 
 /** Throws if a token is too short, and an EngineFileError if the file cannot be used. */
 export function createExecutionZone(options: ExecutionZoneOptions): ExecutionZone {
-  const { agent, tokens, file = ":memory:", path = "/", syncBudgetMs, logLevel: level = "info" } = options;
+  const { agent, tokens, file = ":memory:", path = "/", logLevel: level = "info" } = options;
+  const { syncBudgetMs = defaultSyncBudgetMs } = options;
   const log = createLog({ service: "execution", level });
   const engine = openSqliteEngine({ file });
   const host = createHost({
     agent,
     store: engine.taskStore({ parse: parseExecutionTask }),
     authenticator: tokens === "none" ? createNoneAuthenticator() : authenticatorOf(tokens),
-    ...(syncBudgetMs !== undefined && { syncBudgetMs }),
+    syncBudgetMs,
     log,
   });
   const closing = new AbortController();

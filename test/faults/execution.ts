@@ -48,7 +48,8 @@ export function createExecution({
   });
   const { log } = world.leaks;
   const { newId, engine } = world;
-  const { leaseMs, lostAfterMs, syncBudgetMs } = execution;
+  const { leaseMs, lostAfterMs } = execution;
+  const { syncBudgetMs } = world.story;
   const agent: Agent = createAgent({ world });
   const pushed = world.story.isPushed ? { completions: completions.sender } : {};
   const { progressMs, writingBudgetMs } = withDefaults(engine.isOneProcess ? createHostSettings({ execution }) : {});

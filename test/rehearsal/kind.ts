@@ -27,7 +27,14 @@ import {
   traceTask,
 } from "./stories/messages.ts";
 import { pollInOneChain, runLongTasks } from "./stories/polling.ts";
-import { answerByPush, answerWithoutPush, forgePushes } from "./stories/pushes.ts";
+import {
+  answerByPush,
+  answerWithoutPush,
+  askByPush,
+  forgePushes,
+  showFirstWordsByPush,
+  showProgressByPush,
+} from "./stories/pushes.ts";
 import { changeRoutes, moveTasks } from "./stories/routes.ts";
 import { endSessionBetween, exceedSessionQuota, takeAgentCoreDown } from "./stories/sessions.ts";
 import { synthesizeKind } from "./synthesized.ts";
@@ -189,8 +196,16 @@ export function rehearse(kind: ExecutionKind): void {
     if (kind !== "external") {
       it("answers as soon as the end of a task is pushed, however late a poll would come", () => answerByPush(world));
 
-      it("answers all the same where pushes get nowhere", async () => {
-        expect(await answerWithoutPush(world)).toBe(1);
+      it("shows the first progress as soon as it is pushed", () => showProgressByPush(world));
+
+      it("shows the first words of an answer as soon as they are pushed", async () => {
+        expect(await showFirstWordsByPush(world)).toBe(0);
+      });
+
+      it("asks a question as soon as it is pushed", () => askByPush(world));
+
+      it("answers at the first regular poll where pushes get nowhere", async () => {
+        expect(await answerWithoutPush(world)).toEqual({ failedPushes: 1, polls: 1 });
       });
 
       it("does nothing for pushes that somebody forged, be it in the shape of other messages", async () => {

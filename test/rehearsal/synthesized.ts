@@ -56,8 +56,16 @@ type Wish = {
   patientUrl?: string;
   /** The stage's own Execution zone is the only destination. */
   onlyHome?: boolean;
+  /** All times are the product's defaults. */
+  hasDefaultTimes?: boolean;
   /** The address for spans. Absent: nowhere. */
   collectorUrl?: string;
+};
+
+/** Times that a rehearsal can wait for. */
+const shortTimes = {
+  execution: { syncBudgetMs: 1200, leaseMs: 10_000, lostAfterMs: 500 },
+  limits: { callTimeoutMs: 5000, leaseMs: 8000, visibilityTimeoutMs: 10_000 },
 };
 
 function configOf(wish: Wish) {
@@ -101,15 +109,8 @@ function configOf(wish: Wish) {
           nowhere: { ...foreign, url: nowhere, authorizer: bearer },
         },
     routes: [{ destination: "home" }],
-    execution: { agent, syncBudgetMs: 1200, leaseMs: 10_000, lostAfterMs: 500, ...patience },
-    limits: {
-      callTimeoutMs: 5000,
-      leaseMs: 8000,
-      visibilityTimeoutMs: 10_000,
-      maxReceiveCount: 2,
-      concurrency: 4,
-      ...limits,
-    },
+    execution: { agent, ...(!wish.hasDefaultTimes && shortTimes.execution), ...patience },
+    limits: { ...(!wish.hasDefaultTimes && shortTimes.limits), maxReceiveCount: 2, concurrency: 4, ...limits },
     ...(collectorUrl && { telemetry: { traces: { exporter: { type: "otlp", url: collectorUrl } } } }),
     stages: {
       [stageName]: {

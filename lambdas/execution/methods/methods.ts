@@ -15,6 +15,7 @@ import {
   deriveTaskId,
   digest,
   type ExecutionTask,
+  isPushed,
   type RunTimes,
   toLoggableId,
 } from "../tasks/execution-task.ts";
@@ -90,7 +91,9 @@ export function isMethodName(name: string): name is MethodName {
   return Object.hasOwn(contract, name);
 }
 
-type MethodSettings = Pick<RunTimes, "syncBudgetMs" | "writingBudgetMs" | "pollAfterMs" | "progressMs"> & {
+type MethodTimes = "syncBudgetMs" | "writingBudgetMs" | "pollAfterMs" | "pushedPollAfterMs" | "progressMs";
+
+type MethodSettings = Pick<RunTimes, MethodTimes> & {
   tasks: Tasks;
   now: () => number;
   passVote: PassVote;
@@ -99,13 +102,23 @@ type MethodSettings = Pick<RunTimes, "syncBudgetMs" | "writingBudgetMs" | "pollA
 };
 
 export function createMethods(settings: MethodSettings): MethodHandlers {
-  const { tasks, syncBudgetMs, writingBudgetMs, pollAfterMs, progressMs, passVote, isStopping, newId, now } = settings;
+  const { tasks, syncBudgetMs, writingBudgetMs, progressMs, passVote, isStopping, newId, now } = settings;
+  const { pollAfterMs, pushedPollAfterMs = pollAfterMs } = settings;
   const lastPolls = createLastPolls();
 
-  /** Answers with the task's state. The recommended delay before the next poll counts from `sinceMs`. */
-  function answer(task: ExecutionTask, sinceMs: number): TaskResult {
-    const restMs = isWriting(task) ? 0 : pollAfterMs - (now() - sinceMs);
-    return taskResult({ task, pollAfterMs: Math.min(pollAfterMs, Math.max(progressMs, restMs)) });
+  /**
+   * Answers with the task's state and the recommended delay before the next poll. The delay is short while the agent writes its answer, because
+   * only its beginning is pushed, and after a poll that was held since `heldSinceMs`.
+   */
+  function answer(task: ExecutionTask, heldSinceMs?: number): TaskResult {
+    return taskResult({ task, pollAfterMs: adviseDelay(task, heldSinceMs) });
+  }
+
+  function adviseDelay(task: ExecutionTask, heldSinceMs: number | undefined): number {
+    if (isWriting(task)) return Math.min(pollAfterMs, progressMs);
+    if (heldSinceMs !== undefined)
+      return Math.min(pollAfterMs, Math.max(progressMs, pollAfterMs - (now() - heldSinceMs)));
+    return isPushed(task) ? pushedPollAfterMs : pollAfterMs;
   }
 
   async function waitForAnswer(submitted: ExecutionTask): Promise<ExecutionTask> {
@@ -138,16 +151,16 @@ export function createMethods(settings: MethodSettings): MethodHandlers {
       });
       // A stored task is never refused: if the wait fails, the caller polls.
       const latest = await waitForAnswer(task).catch(() => task);
-      return answer(latest, now());
+      return answer(latest);
     },
 
     /** Returns the task's state. With `wait_ms`, waits until its state or progress is another than the last poll saw. */
     async get_task({ params: { task_id: taskId, request_id: requestId, wait_ms: timeoutMs = 0 }, caller }) {
-      const sinceMs = now();
+      const heldSinceMs = timeoutMs === 0 ? undefined : now();
       const task = await tasks.find({ principal: caller.principal, taskId, requestId });
       const latest = timeoutMs === 0 ? task : await waitForNews(task, timeoutMs);
       lastPolls.note(latest);
-      return answer(latest, sinceMs);
+      return answer(latest, heldSinceMs);
     },
 
     /** Cancels the task at once, even if its agent is still working. Canceling twice is fine. */
@@ -166,7 +179,7 @@ export function createMethods(settings: MethodSettings): MethodHandlers {
       const values = fields && Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
       const fingerprint = digest([option_id, text, ...(values === undefined ? [] : [values])]);
       const reply = { id: answerId, questionId, fingerprint, option_id, text, fields, user_id };
-      return answer(await tasks.answer({ principal, taskId, answer: reply }), now());
+      return answer(await tasks.answer({ principal, taskId, answer: reply }));
     },
 
     /** Stores a person's vote on the answer of a completed task, then passes it to the agent. */

@@ -55,7 +55,9 @@ export type Run = {
   returned: Promise<void>;
 };
 
-export type RunSettings = Omit<RunTimes, "syncBudgetMs" | "writingBudgetMs" | "storeTimeoutMs" | "pollAfterMs"> & {
+type HostTimes = "syncBudgetMs" | "writingBudgetMs" | "storeTimeoutMs" | "pollAfterMs" | "pushedPollAfterMs";
+
+export type RunSettings = Omit<RunTimes, HostTimes> & {
   agent: Agent;
   changeTask: ChangeTask;
   changeSignal: TaskSignal;

@@ -2,19 +2,18 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { Completion } from "../../../contracts/completion.ts";
-import { uuidPattern } from "../../../contracts/envelope.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { createTimeLimit } from "../runs/time-limit.ts";
 import { isTurnOver } from "./changes.ts";
-import { createLogIds, type ExecutionTask } from "./execution-task.ts";
+import { createLogIds, type ExecutionTask, isPushed } from "./execution-task.ts";
 import type { ChangeTask } from "./task-store.ts";
 
 export type CompletionPush = {
   /**
-   * Wraps `changeTask`. A change that ends a task or its turn is pushed at once, progress at most once in ten seconds. No change waits for
-   * its push.
+   * Wraps `changeTask`. A change that ends a task or its turn is pushed at once, and so is the beginning of its answer; other progress at most
+   * once in ten seconds. No change waits for its push.
    */
   after(changeTask: ChangeTask): ChangeTask;
   /** Resolves when no push is under way, at the latest after the time limit of one push. Never rejects. */
@@ -43,7 +42,7 @@ export function createCompletionPush(options: {
   const gaps = new Map<string, { timer: NodeJS.Timeout; waiting?: ExecutionTask }>();
 
   async function push({ to, task }: { to: TaskQueue; task: ExecutionTask }): Promise<void> {
-    const completion: Completion = { request_id: readRequestId(task), task_id: task.id };
+    const completion: Completion = { request_id: String(task.requestId).toLowerCase(), task_id: task.id };
     try {
       await withinTime(to.send({ body: JSON.stringify(completion) }));
       log.debug("completion_pushed", createLogIds(task));
@@ -73,14 +72,14 @@ export function createCompletionPush(options: {
     gaps.set(task.id, { timer: timer.unref() });
   }
 
-  /** Drops waiting progress of a task whose turn is over. */
+  /** Drops waiting progress of a task, and its gap: what happened next is pushed at once. */
   function dropProgress(taskId: string): void {
     clearTimeout(gaps.get(taskId)?.timer);
     gaps.delete(taskId);
   }
 
   function isPushWanted({ before, task }: { before: ExecutionTask; task: ExecutionTask }): boolean {
-    return task.callback === true && uuidPattern.test(readRequestId(task)) && isAnswered({ before, task });
+    return isPushed(task) && isAnswered({ before, task });
   }
 
   /**
@@ -101,8 +100,10 @@ export function createCompletionPush(options: {
         const hasEnded = task === undefined || isTurnOver(task);
         if (hasEnded) dropProgress(request.task.id);
         if (task === undefined || !changed || !isPushWanted({ before: request.task, task })) return result;
+        const change = { before: request.task, task };
+        if (beginsAnswer(change)) dropProgress(task.id);
         if (hasEnded) pushNow({ to: queue, task });
-        else if (hasNewProgress({ before: request.task, task })) pushProgress({ to: queue, task });
+        else if (hasNewProgress(change)) pushProgress({ to: queue, task });
         return result;
       };
     },
@@ -112,10 +113,11 @@ export function createCompletionPush(options: {
   };
 }
 
-function hasNewProgress({ before, task }: { before: ExecutionTask; task: ExecutionTask }): boolean {
-  return task.progress !== undefined && !isDeepStrictEqual(task.progress, before.progress);
+/** True if the agent has begun to write its answer. The polls that follow the push find the rest. */
+function beginsAnswer({ before, task }: { before: ExecutionTask; task: ExecutionTask }): boolean {
+  return task.progress?.partial_text !== undefined && before.progress?.partial_text === undefined;
 }
 
-function readRequestId({ requestId }: ExecutionTask): string {
-  return String(requestId).toLowerCase();
+function hasNewProgress({ before, task }: { before: ExecutionTask; task: ExecutionTask }): boolean {
+  return task.progress !== undefined && !isDeepStrictEqual(task.progress, before.progress);
 }

@@ -258,6 +258,11 @@ function jsonBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
+/** True if the task's caller asked for completion pushes and recognizes the task by its request id. */
+export function isPushed({ callback, requestId }: ExecutionTask): boolean {
+  return callback === true && uuidPattern.test(String(requestId).toLowerCase());
+}
+
 /** The log fields of a task, with the operation that began it. */
 export function createLogIds({ id, requestId, trace, a2a }: ExecutionTask): LogFields {
   const operation = a2a === undefined ? "execute_task" : "SendMessage";
@@ -290,6 +295,8 @@ export type RunTimes = {
   storeTimeoutMs: number;
   /** The delay before the next poll that `accepted` recommends. */
   pollAfterMs: number;
+  /** The same for a task whose changes are pushed to its caller, until the agent writes its answer. Default: `pollAfterMs`. */
+  pushedPollAfterMs?: number;
 };
 
 export const runDefaults: RunTimes = {

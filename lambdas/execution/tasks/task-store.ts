@@ -157,7 +157,7 @@ export async function waitForChange(request: {
   const endMs = performance.now() + timeoutMs;
   let latest = task;
   let timer: NodeJS.Timeout | undefined;
-  let isReading = false;
+  let reading: Promise<void> | undefined;
 
   function see(seen: ExecutionTask): void {
     latest = seen;
@@ -168,17 +168,24 @@ export async function waitForChange(request: {
   function poll(nextMs: number): void {
     const leftMs = endMs - performance.now();
     if (isStopped() || leftMs <= 0) {
-      resolve();
+      void end();
       return;
     }
     timer = setTimeout(poll, Math.min(nextMs, leftMs), Math.min(2 * nextMs, slowestPollMs));
-    if (!isReading && !isRunningHere()) void read();
+    if (reading === undefined && !isRunningHere()) void read();
   }
 
   async function read(): Promise<void> {
-    isReading = true;
-    await reread().then(see).catch(reject);
-    isReading = false;
+    reading = reread().then(see).catch(reject);
+    await reading;
+    reading = undefined;
+  }
+
+  /** Reads a last time, because what another process stored before the end of the wait is not pushed. */
+  async function end(): Promise<void> {
+    if (!isStopped()) await reading;
+    if (!isStopped() && !isRunningHere()) await read();
+    resolve();
   }
 
   const stopListening = changeSignal.listen({ id: task.id, listener: see });

@@ -6,6 +6,15 @@ import { isOwnExecution } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { Config } from "./schema.ts";
 
+/**
+ * The default of `execution.syncBudgetMs`. A stage has few workers, and one that waits for a first call takes no other message, so the wait is
+ * short. An answer that takes longer is pushed.
+ */
+export const defaultSyncBudgetMs = 1500;
+
+/** The default on one machine, where a call that waits costs nothing and delays nobody. */
+export const localSyncBudgetMs = 20_000;
+
 type Limits = Pick<Config, "limits">;
 type Destinations = Pick<Config, "destinations">;
 

@@ -1,7 +1,7 @@
 /** Checks the parts of the configuration against each other, after each part alone is valid. */
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { findPartition } from "../aws/partitions.ts";
-import { callTimes, maxStageCallMs, resolveLongPollMs } from "./call-time.ts";
+import { callTimes, localSyncBudgetMs, maxStageCallMs, resolveLongPollMs } from "./call-time.ts";
 import { isOwnExecution, listAddresses, resolveAuthorizerConfig } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { AgentConfig } from "./execution-schema.ts";
@@ -88,7 +88,8 @@ function callTimeProblems({ destinations }: Config): Problem[] {
 }
 
 /** If a call times out before the host answers `accepted`, nobody knows whether the task was stored. */
-function budgetProblems({ destinations, execution: { syncBudgetMs }, limits }: Config): Problem[] {
+function budgetProblems({ destinations, execution, limits }: Config): Problem[] {
+  const { syncBudgetMs = localSyncBudgetMs } = execution;
   const local = Object.values(destinations).filter(isLocalHost);
   const shortestMs = Math.min(...local.map((destination) => callTimes(destination, { limits }).sendTimeoutMs));
   if (syncBudgetMs < shortestMs * 0.9) return [];

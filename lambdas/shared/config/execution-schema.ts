@@ -80,9 +80,9 @@ export const executionSchema = z
       .describe("The agent that runs tasks. echo repeats the message, for first tests."),
     authenticator: authenticatorSchema.default({ type: "none" }).describe("How the host authenticates its callers."),
     syncBudgetMs: integer(0, 60_000)
-      .default(20_000)
+      .optional()
       .describe(
-        "How long a call waits for the task's result before it answers `accepted`, in milliseconds. Less than 0.9 times limits.callTimeoutMs. On one machine and in a container it answers 0.3 s after the agent has begun to write its answer, if that is sooner.",
+        "How long a call waits for the task's result before it answers `accepted`, in milliseconds. Less than 0.9 times limits.callTimeoutMs. On one machine and in a container it answers 0.3 s after the agent has begun to write its answer, if that is sooner. Default: 1500, because a call that waits keeps a worker of the stage from other people's messages; 20000 on one machine.",
       ),
     maxTaskMs: integer(1000, 8 * 3600_000)
       .optional()

@@ -5,6 +5,7 @@ import { AccountPrincipal, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { Key } from "aws-cdk-lib/aws-kms";
 import { type CfnFunction, FunctionUrlAuthType } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
+import { defaultSyncBudgetMs } from "../../../lambdas/shared/config/call-time.ts";
 import { isA2aEndpoint } from "../../../lambdas/shared/config/stage-config.ts";
 import { defaultAgentConcurrency, type Stage } from "../../../lambdas/shared/config/stage-schema.ts";
 import { type ExecutionEntry, metricsEnvironment, type StageSettings } from "../stage-settings.ts";
@@ -67,7 +68,8 @@ export function createExecutionFunctions(
   const clientsQueue = isA2a ? createQueue(scope, "ClientTaskIds", taskIds) : undefined;
   const queues = [queue, ...(clientsQueue === undefined ? [] : [clientsQueue])];
   const callers = [callerRoleArn, ...(isA2a ? config.execution.a2a.callers : [])];
-  const seconds = Math.max(Math.ceil(config.execution.syncBudgetMs / 1000), longestPollSeconds) + urlMarginSeconds;
+  const { syncBudgetMs = defaultSyncBudgetMs } = config.execution;
+  const seconds = Math.max(Math.ceil(syncBudgetMs / 1000), longestPollSeconds) + urlMarginSeconds;
   const url = createNodeFunction(scope, "Url", {
     settings,
     layer,

@@ -49,8 +49,8 @@ function requireDimensions(name: MetricName, labels: readonly string[]): void {
   if (!isKept) throw new Error(`${name} has no dimensions ${JSON.stringify(labels)} (metric-table.ts).`);
 }
 
-/** A warm worker takes a message within a second. A person starts to wonder after this time. */
-const longestWaitSeconds = 30;
+/** A warm worker takes a message within a second, and one that others keep busy within some seconds. A person starts to wonder after this time. */
+const maxWaitSeconds = 10;
 
 /** Watches whether tasks end well, are delivered, and start soon. Returns rows for the dashboard of the Verification zone. */
 export function watchTasks({ alarm, stageName }: { alarm: AddAlarm; stageName: string }): IWidget[][] {
@@ -74,9 +74,9 @@ export function watchTasks({ alarm, stageName }: { alarm: AddAlarm; stageName: s
   });
   alarm("QueueWaits", {
     metric: metric("sekisho_queue_wait_seconds", "p99"),
-    threshold: longestWaitSeconds,
+    threshold: maxWaitSeconds,
     periods: 2,
-    description: `New messages wait for more than ${longestWaitSeconds} seconds before a worker takes them. Users see no reaction meanwhile. Check the alarms WorkerErrors and WorkerThrottles. If neither fires, raise scale.workerConcurrency of the stage.`,
+    description: `New messages wait for more than ${maxWaitSeconds} seconds before a worker takes them. Users see no reaction meanwhile. Check the alarms WorkerErrors and WorkerThrottles. If neither fires, raise scale.workerConcurrency of the stage.`,
   });
   return rows([
     [

@@ -2,9 +2,10 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
+import { defaultSyncBudgetMs } from "../../../lambdas/shared/config/call-time.ts";
 import { defaultIdleSeconds } from "../../../lambdas/shared/config/stage-schema.ts";
 import { assumptions } from "../../../lib/cli/aws/cost/assumptions.ts";
-import { countPolls, type Estimate, estimate, planPolls, type Scenario } from "../../../lib/cli/aws/cost/estimate.ts";
+import { type Estimate, estimate, planPolls, type Scenario } from "../../../lib/cli/aws/cost/estimate.ts";
 import { costTable, withSection } from "../../../lib/cli/aws/cost/table.ts";
 import { type MeasuredKind, readMeasuredCalls } from "../../../lib/cli/aws/cost/task-cost.ts";
 import { commandsInFolder } from "../commands-in-folder.ts";
@@ -15,7 +16,13 @@ const { folder, run } = commandsInFolder();
 const page = readFileSync(join(__dirname, "../../../docs/explanation/costs.md"), "utf8");
 const measured = readMeasuredCalls();
 
-const defaults = { kind: "agentcore", tasks: 100_000, taskSeconds: 30, idleSeconds: defaultIdleSeconds } as const;
+const defaults = {
+  kind: "agentcore",
+  tasks: 100_000,
+  taskSeconds: 30,
+  idleSeconds: defaultIdleSeconds,
+  syncBudgetMs: defaultSyncBudgetMs,
+} as const;
 const estimateOf = (scenario: Partial<Scenario> = {}, from = measured) =>
   estimate({ ...defaults, ...scenario, measured: from });
 
@@ -25,10 +32,24 @@ function monthOf({ months }: Estimate, kind: MeasuredKind) {
   return month;
 }
 
+const plan = (
+  taskMs: number,
+  { kind = "agentcore" as MeasuredKind, syncBudgetMs = defaultSyncBudgetMs as number } = {},
+) => planPolls({ kind, taskMs, syncBudgetMs });
+const countPolls = (...of: Parameters<typeof plan>) => plan(...of).polls;
+
 describe("the polls of a task", () => {
   it("are none where the first call brings the result, and else the last comes after the end", () => {
-    expect(countPolls(20_000)).toBe(0);
-    expect(countPolls(20_001)).toBe(1);
+    for (const syncBudgetMs of [defaultSyncBudgetMs, 20_000]) {
+      expect(countPolls(syncBudgetMs, { syncBudgetMs })).toBe(0);
+      expect(countPolls(syncBudgetMs + 1, { syncBudgetMs })).toBe(1);
+    }
+  });
+
+  it("are fewer at an Execution zone that pushes, as it asks for", () => {
+    expect(
+      ["agentcore", "lambda", "external"].map((kind) => countPolls(30_000, { kind: kind as MeasuredKind })),
+    ).toEqual([3, 3, 16]);
   });
 
   it("are more for a longer task", () => {
@@ -40,15 +61,15 @@ describe("the polls of a task", () => {
     );
   });
 
-  it("are about 30 in ten minutes, 40 in an hour and 90 in eight hours", () => {
+  it("are about 20 in ten minutes, 35 in an hour and 90 in eight hours", () => {
     const counts = [10, 60, 480].map((minutes) => countPolls(minutes * 60_000));
-    expect(counts).toEqual([27, 40, 96]);
+    expect(counts).toEqual([22, 35, 91]);
   });
 });
 
 describe("the polls that also write the record", () => {
   it("are few while polls are frequent, and all of those that come seldom", () => {
-    const plans = [30, 120, 8 * 3600].map((seconds) => planPolls(seconds * 1000));
+    const plans = [30, 120, 8 * 3600].map((seconds) => plan(seconds * 1000));
     for (const { polls, stored } of plans) expect(stored).toBeLessThan(polls);
     expect(plans[0]?.stored).toBe(0);
     const [, short, long] = plans;
@@ -58,7 +79,7 @@ describe("the polls that also write the record", () => {
 
 describe("the estimate", () => {
   it("counts the measured calls, and those that Lambda makes for each message", () => {
-    const { callsPerTask } = monthOf(estimateOf({ taskSeconds: 5 }), "agentcore");
+    const { callsPerTask } = monthOf(estimateOf({ taskSeconds: 1 }), "agentcore");
     const { sync } = measured.kinds.agentcore;
     expect(callsPerTask["bedrock-agentcore:InvokeAgentRuntime"]).toBe(1);
     expect(callsPerTask["dynamodb:PutItem"]).toBe(sync["dynamodb:PutItem"]);
@@ -68,13 +89,12 @@ describe("the estimate", () => {
 
   it("adds the polls of a longer task, and the renewals of its lease where the Execution zone is ours", () => {
     const taskSeconds = 600;
-    const times = countPolls(taskSeconds * 1000);
     const long = estimateOf({ taskSeconds });
-    expect(long.polls).toBe(times);
     for (const kind of ["agentcore", "external"] as const) {
+      const { polls: times, stored } = plan(taskSeconds * 1000, { kind });
+      expect(monthOf(long, kind).polls).toBe(times);
       const { sync, perPoll, logBytes } = measured.kinds[kind];
       const renewals = kind === "external" ? 0 : taskSeconds / assumptions.renewSeconds.value;
-      const { stored } = planPolls(taskSeconds * 1000);
       const writes =
         (sync["dynamodb:UpdateItem"] ?? 0) + times * (perPoll["dynamodb:UpdateItem"] ?? 0) + renewals + stored;
       expect(monthOf(long, kind).callsPerTask["dynamodb:UpdateItem"]).toBeCloseTo(writes);
@@ -82,11 +102,52 @@ describe("the estimate", () => {
     }
   });
 
+  it("adds the push of a task's end, and the wake-up that it makes needless, where the Execution zone is ours", () => {
+    for (const [kind, pushes] of [
+      ["agentcore", 1],
+      ["lambda", 1],
+      ["external", 0],
+    ] as const) {
+      const { sync, perPoll } = measured.kinds[kind];
+      const { polls, callsPerTask } = monthOf(estimateOf(), kind);
+      for (const name of ["sqs:SendMessage", "dynamodb:GetItem"])
+        expect(callsPerTask[name]).toBeCloseTo((sync[name] ?? 0) + polls * (perPoll[name] ?? 0) + pushes);
+    }
+    const { callsPerTask } = monthOf(estimateOf({ taskSeconds: 1 }), "agentcore");
+    expect(callsPerTask["sqs:SendMessage"]).toBe(measured.kinds.agentcore.sync["sqs:SendMessage"]);
+  });
+
+  it("counts the time for which the first call waits, as the stage's `syncBudgetMs` says", () => {
+    const lambdaOf = (syncBudgetMs: number) =>
+      monthOf(estimateOf({ tasks: 1e6, syncBudgetMs }), "external").taskDollars;
+    expect(lambdaOf(20_000).Lambda).toBeGreaterThan(4 * lambdaOf(1500).Lambda);
+    expect(lambdaOf(20_000).SQS).toBeLessThan(lambdaOf(1500).SQS);
+  });
+
+  it("bills custom metrics for the hours with tasks, and not for a stage without any", () => {
+    const costOf = (tasks: number) => monthOf(estimateOf({ tasks }), "agentcore").metricDollars;
+    const all = 0.3 * measured.kinds.agentcore.customMetrics;
+    expect(costOf(1e6)).toBeCloseTo(all);
+    expect(costOf(720)).toBeCloseTo(all);
+    expect(costOf(72)).toBeCloseTo(all / 10);
+    const { stageDollars } = monthOf(estimateOf(), "agentcore");
+    expect(Object.values(stageDollars).reduce((total, one) => total + one)).toBeCloseTo(6.18, 2);
+  });
+
+  it("adds a dollar for each key in the second year and in the third, and none after that", () => {
+    for (const { yearsDollars, stageDollars } of estimateOf().months) {
+      const [first = 0, ...later] = yearsDollars;
+      const keys = stageDollars["KMS keys"];
+      expect(first).toBeCloseTo(Object.values(stageDollars).reduce((total, one) => total + one));
+      expect(later.map((year) => Math.round(year - first))).toEqual([keys, 2 * keys]);
+    }
+  });
+
   it("adds up: what tasks cost grows with their number, what a stage costs does not", () => {
     const twice = estimateOf({ tasks: 200_000 });
-    for (const { kind, taskDollars, stageDollars, totalDollars } of estimateOf().months) {
+    for (const { kind, taskDollars, metricDollars, stageDollars, totalDollars } of estimateOf().months) {
       const ofTasks = Object.values(taskDollars).reduce((total, one) => total + one);
-      const ofStage = Object.values(stageDollars).reduce((total, one) => total + one);
+      const ofStage = metricDollars + Object.values(stageDollars).reduce((total, one) => total + one);
       expect(ofTasks + ofStage).toBeCloseTo(totalDollars);
       expect(monthOf(twice, kind).totalDollars).toBeCloseTo(2 * ofTasks + ofStage);
       expect(Math.min(...Object.values(stageDollars))).toBeGreaterThan(0);
@@ -124,8 +185,8 @@ describe("the estimate", () => {
   it("has one task of eight hours for each kind that can run it, and none for Lambda", () => {
     const { lengths } = estimateOf();
     const eightHours = lengths.find(({ taskSeconds }) => taskSeconds === 8 * 3600);
-    expect(eightHours?.polls).toBe(countPolls(8 * 3600_000));
-    expect(Object.keys(eightHours?.dollars ?? {})).toEqual(["agentcore", "external"]);
+    expect(eightHours?.costs.agentcore?.polls).toBe(countPolls(8 * 3600_000));
+    expect(Object.keys(eightHours?.costs ?? {})).toEqual(["agentcore", "external"]);
     expect(estimateOf({ kind: "lambda", taskSeconds: 3600 }).headline).toBe("A task of 1 h is too long for Lambda.");
   });
 
@@ -155,10 +216,10 @@ describe("sekisho cost", () => {
     writeConfig({
       folder,
       name: "sekisho.config.json",
-      json: { ...twoAccounts, stages: { ...twoAccounts.stages, warm } },
+      json: { ...twoAccounts, execution: { syncBudgetMs: 5000 }, stages: { ...twoAccounts.stages, warm } },
     });
     const { stdout: staged } = await run(["cost", "--json", "--stage", "warm"]);
-    expect(JSON.parse(staged).scenario).toMatchObject({ kind: "agentcore", idleSeconds: 600 });
+    expect(JSON.parse(staged).scenario).toMatchObject({ kind: "agentcore", idleSeconds: 600, syncBudgetMs: 5000 });
     for (const wrong of [
       ["--tasks", "many"],
       ["--seconds", "0"],

@@ -120,6 +120,24 @@ describe("past the sync budget", () => {
     await eventually(() => !host.busy());
   });
 
+  it("recommends a longer delay for a task whose changes are pushed, until its answer is being written", async () => {
+    const gate = createGate({ updates: [{ type: "progress", text: "Reading" }] });
+    const writing = createGate({ updates: [{ type: "progress", partial: "A sekisho was" }] });
+    const times = { syncBudgetMs: 200, pollAfterMs: 1000, pushedPollAfterMs: 10_000, progressMs: 500 };
+    const { call } = createTestHost({ agent: gate.agent, ...times });
+    const pushed = { ...hello, callback: true };
+    const adviceOf = async (params: object, options = {}) => (await call("execute_task", params, options)).result;
+    const accepted = await adviceOf(pushed);
+    expect(accepted).toMatchObject({ poll_after_ms: 10_000, progress: { text: "Reading" } });
+    expect((await call("get_task", { task_id: accepted?.task_id })).result?.poll_after_ms).toBe(10_000);
+    expect(await adviceOf(hello)).toMatchObject({ poll_after_ms: 1000 });
+    // Such a task cannot be told by its request id.
+    expect(await adviceOf(pushed, { id: "not a UUID" })).toMatchObject({ poll_after_ms: 1000 });
+    const ofWriter = createTestHost({ agent: writing.agent, ...times });
+    expect((await ofWriter.call("execute_task", pushed)).result?.poll_after_ms).toBe(500);
+    for (const each of [gate, writing]) each.letGo();
+  });
+
   it("or before, once an answer is being written, answers accepted, and recommends to poll soon", async () => {
     const gate = createGate({ updates: [{ type: "progress", partial: "A sekisho was" }] });
     const times = { syncBudgetMs: 3600_000, writingBudgetMs: 20, progressMs: 30, pollAfterMs: 1000 };

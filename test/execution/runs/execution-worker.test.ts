@@ -98,6 +98,21 @@ describe("a host that queues its tasks", () => {
     expect(sent).toHaveLength(1);
   });
 
+  it("answers with the result that a worker stored between the last regular read and the end of the budget", async () => {
+    const store = memoryStore();
+    let reads = 0;
+    const get: typeof store.get = async (request) => {
+      const task = await store.get(request);
+      reads += 1;
+      // The budget is over before a second regular read.
+      return task && reads > 1
+        ? { ...task, state: "completed", outcome: { type: "success", text: "just in time" } }
+        : task;
+    };
+    const { call } = createQueuedHost({ syncBudgetMs: 1, store: { ...store, get } });
+    expect((await call("execute_task", hello)).result).toMatchObject({ response_text: "just in time" });
+  });
+
   it("cancels a task before a worker has it: its agent never starts", async () => {
     const { call, startWorker } = createQueuedHost({ syncBudgetMs: 0 });
     const { result } = await call("execute_task", hello);

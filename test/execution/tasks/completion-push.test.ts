@@ -277,6 +277,22 @@ describe("progress", () => {
     expect(pushed()).toBe(3);
   });
 
+  it("is pushed at once when it begins the answer, although other progress was just pushed", async () => {
+    const { make, pass, pushed } = createRunner();
+    const writes = (partial_text: string) =>
+      reportChange({ owner, news: { progress: { text: "more", partial_text } } });
+    await make(tells("half"));
+    await make(tells("more"));
+    expect(pushed()).toBe(1);
+    await make(writes("A"));
+    expect(pushed()).toBe(2);
+    await make(writes("A sekisho"));
+    await pass(9000);
+    expect(pushed()).toBe(2);
+    await pass(1000);
+    expect(pushed()).toBe(3);
+  });
+
   it("is what the agent tells, not a renewed lease and not what was told before", async () => {
     const { make, pass, pushed } = createRunner();
     await make(renewChange({ owner, untilMs: 9e15 }));

@@ -1,13 +1,15 @@
 /** The assumptions of the estimate, which neither a template nor the rehearsal can measure. They are printed with the result. */
+import { pushedTimes } from "../../../../lambdas/execution/host-settings.ts";
+
 type Assumption = { value: number; unit: string; what: string };
 
 export const assumptions = {
-  syncBudgetSeconds: {
-    value: 20,
-    unit: "s",
-    what: "longest wait of the first call for the result (`execution.syncBudgetMs`)",
+  pushedPollAfterMs: {
+    value: pushedTimes.pushedPollAfterMs,
+    unit: "ms",
+    what: "delay before a poll, as requested by an Execution zone on AWS, which also pushes the end of a task",
   },
-  pollAfterMs: { value: 1000, unit: "ms", what: "delay of the first poll, as requested by the host" },
+  pollAfterMs: { value: 1000, unit: "ms", what: "delay of the first poll, as requested by a host elsewhere" },
   stepMs: { value: 200, unit: "ms", what: "duration of one message of the worker, without waiting for the agent" },
   pollMs: { value: 50, unit: "ms", what: "duration of one poll by the worker" },
   ingressMs: { value: 15, unit: "ms", what: "duration of one event at the warm ingress" },
@@ -45,6 +47,16 @@ export const assumptions = {
   agentcoreVcpu: { value: 0.1, unit: "vCPU", what: "average use of a session while its agent works" },
   agentcoreGb: { value: 0.25, unit: "GB", what: "memory of an AgentCore session" },
   sessionLifeSeconds: { value: 28_800, unit: "s", what: "longest life of an AgentCore session" },
+  monthHours: {
+    value: 720,
+    unit: "h",
+    what: "of a month. A custom metric costs only in hours with data: in all of them, or with fewer tasks in one per task",
+  },
+  paidRotations: {
+    value: 2,
+    unit: "rotations",
+    what: "of a KMS key that AWS charges for, each with the price of a key. A key is rotated every year",
+  },
   pollersPerQueue: { value: 5, unit: "pollers", what: "of Lambda at a queue without messages" },
   longPollSeconds: { value: 20, unit: "s", what: "wait of such a poller in one receive" },
   secrets: { value: 2, unit: "secrets", what: "the signing secret and the bot token" },

@@ -6,32 +6,50 @@ import { priceList, toDollars } from "./prices.ts";
 import {
   type CallCounts,
   estimateTask,
+  isPushing,
   type MeasuredCalls,
   type MeasuredKind,
   sum,
   type TaskCost,
 } from "./task-cost.ts";
 
-/** `idleSeconds`: how long an AgentCore session stays after its last call. */
-export type Scenario = { kind: MeasuredKind; tasks: number; taskSeconds: number; idleSeconds: number };
+/**
+ * `idleSeconds`: how long an AgentCore session stays after its last call. `syncBudgetMs`: how long the first call waits for the result
+ * (`execution.syncBudgetMs`).
+ */
+export type Scenario = {
+  kind: MeasuredKind;
+  tasks: number;
+  taskSeconds: number;
+  idleSeconds: number;
+  syncBudgetMs: number;
+};
 
 export type Month = {
   kind: MeasuredKind;
+  polls: number;
   callsPerTask: CallCounts;
   logBytesPerTask: number;
   /** For all tasks. */
   taskDollars: TaskCost;
+  /** The custom metrics, for the hours in which there are tasks. */
+  metricDollars: number;
+  /** Without any task. */
   stageDollars: StageCost;
+  /** Without any task: in the first year, in the second, and from the third on, because KMS keys are rotated. */
+  yearsDollars: number[];
   totalDollars: number;
 };
 
 /** Dollars for one task. A kind that cannot run a task of this length has none. */
-export type ByLength = { taskSeconds: number; polls: number; dollars: Partial<Record<MeasuredKind, number>> };
+export type ByLength = {
+  taskSeconds: number;
+  costs: Partial<Record<MeasuredKind, { polls: number; dollars: number }>>;
+};
 
 export type Estimate = {
   headline: string;
   scenario: Scenario;
-  polls: number;
   /** Kinds that can run a task of this length. */
   months: Month[];
   lengths: ByLength[];
@@ -49,29 +67,41 @@ const maxSeconds: Record<MeasuredKind, number> = {
 };
 
 export function estimate({ measured, ...scenario }: Scenario & { measured: MeasuredCalls }): Estimate {
-  const { tasks, taskSeconds, idleSeconds } = scenario;
+  const { tasks, taskSeconds, idleSeconds, syncBudgetMs } = scenario;
   const kinds = Object.keys(measured.kinds) as MeasuredKind[];
   const costOf = (kind: MeasuredKind, seconds: number) => {
     const taskMs = seconds * 1000;
-    const { polls, stored } = planPolls(taskMs);
-    return estimateTask(measured, { kind, polls, storedPolls: stored, taskMs, idleSeconds });
+    const { polls, stored } = planPolls({ kind, taskMs, syncBudgetMs });
+    const { calls, logBytes, dollars } = estimateTask(measured, {
+      ...{ kind, polls, storedPolls: stored, taskMs, idleSeconds, syncBudgetMs },
+    });
+    return { polls, calls, logBytes, dollars };
   };
   const able = (seconds: number) => kinds.filter((kind) => seconds <= maxSeconds[kind]);
   const months = able(taskSeconds).map((kind): Month => {
-    const { calls, logBytes, dollars } = costOf(kind, taskSeconds);
+    const { polls, calls, logBytes, dollars } = costOf(kind, taskSeconds);
     const taskDollars = Object.fromEntries(
       Object.entries(dollars).map(([name, usd]) => [name, usd * tasks]),
     ) as TaskCost;
-    const stageDollars = estimateStageCost({ kind, customMetrics: measured.kinds[kind].customMetrics });
-    const totalDollars = sum([...Object.values(taskDollars), ...Object.values(stageDollars)]);
-    return { kind, callsPerTask: calls, logBytesPerTask: logBytes, taskDollars, stageDollars, totalDollars };
+    const metricDollars = estimateMetricCost({ tasks, customMetrics: measured.kinds[kind].customMetrics });
+    const stageDollars = estimateStageCost(kind);
+    const stage = sum(Object.values(stageDollars));
+    const rotated = Array.from({ length: assumptions.paidRotations.value + 1 }, (_, rotations) => rotations);
+    return {
+      ...{ kind, polls, callsPerTask: calls, logBytesPerTask: logBytes, taskDollars, metricDollars, stageDollars },
+      yearsDollars: rotated.map((rotations) => stage + rotations * stageDollars["KMS keys"]),
+      totalDollars: sum([...Object.values(taskDollars), metricDollars, stage]),
+    };
   });
   const lengths = lengthsSeconds.map((seconds): ByLength => {
-    const dollars = able(seconds).map((kind) => [kind, sum(Object.values(costOf(kind, seconds).dollars))]);
-    return { taskSeconds: seconds, polls: countPolls(seconds * 1000), dollars: Object.fromEntries(dollars) };
+    const costs = able(seconds).map((kind) => {
+      const { polls, dollars } = costOf(kind, seconds);
+      return [kind, { polls, dollars: sum(Object.values(dollars)) }] as const;
+    });
+    return { taskSeconds: seconds, costs: Object.fromEntries(costs) };
   });
   const headline = formatHeadline({ scenario, months });
-  return { headline, scenario, polls: countPolls(taskSeconds * 1000), months, lengths, assumptions, priceList };
+  return { headline, scenario, months, lengths, assumptions, priceList };
 }
 
 const kindNames: Record<MeasuredKind, string> = {
@@ -90,7 +120,11 @@ function formatHeadline({ scenario, months }: { scenario: Scenario; months: Mont
   const { kind, tasks, taskSeconds, idleSeconds } = scenario;
   const month = months.find((each) => each.kind === kind);
   if (month === undefined) return `A task of ${formatSeconds(taskSeconds)} is too long for ${kindNames[kind]}.`;
-  const parts = Object.entries({ ...month.taskDollars, ...month.stageDollars });
+  const parts = Object.entries({
+    ...month.taskDollars,
+    "Custom metrics": month.metricDollars,
+    ...month.stageDollars,
+  });
   const [name, usd] = parts.reduce((largest, part) => (part[1] > largest[1] ? part : largest));
   const idle = name === "AgentCore, session idle" ? ` (${idleSeconds} s each)` : "";
   const share = Math.round((usd / month.totalDollars) * 100);
@@ -107,18 +141,28 @@ function formatDollars(usd: number): string {
   return usd < 10 ? `$${usd.toFixed(2)}` : `$${Math.round(usd).toLocaleString("en-US")}`;
 }
 
-/** Counts the polls by the schedule that the worker keeps. The first call may bring the result; else the last poll does. */
-export function countPolls(taskMs: number): number {
-  return planPolls(taskMs).polls;
-}
-
-/** `stored`: the polls that also write the record. */
-export function planPolls(taskMs: number): { polls: number; stored: number } {
-  const { syncBudgetSeconds, pollAfterMs, pollMs } = assumptions;
+/**
+ * Counts the polls by the schedule that the worker keeps. The first call may bring the result; else the last poll does, which a push of the
+ * end may bring forward. `stored`: the polls that also write the record.
+ */
+export function planPolls({
+  kind,
+  taskMs,
+  syncBudgetMs,
+}: {
+  kind: MeasuredKind;
+  taskMs: number;
+  syncBudgetMs: number;
+}): {
+  polls: number;
+  stored: number;
+} {
+  const { pushedPollAfterMs, pollMs } = assumptions;
+  const pollAfterMs = (isPushing(kind) ? pushedPollAfterMs : assumptions.pollAfterMs).value;
   let polls = 0;
   let stored = 0;
-  for (let atMs = syncBudgetSeconds.value * 1000; atMs < taskMs; polls++) {
-    const { delayMs, jitterMs } = pollDelay({ polls, ageMs: atMs, pollAfterMs: pollAfterMs.value });
+  for (let atMs = syncBudgetMs; atMs < taskMs; polls++) {
+    const { delayMs, jitterMs } = pollDelay({ polls, ageMs: atMs, pollAfterMs });
     const gapMs = delayMs + jitterMs / 2;
     if (polls > 0 && isPollStored({ polls, gapMs })) stored += 1;
     atMs += gapMs + pollMs.value;
@@ -139,16 +183,20 @@ export const stageParts: Record<MeasuredKind, { alarmMetrics: number; queues: nu
 /** Added by `slack.install`. */
 export const installAlarmMetrics = 3;
 
-export const stageItems = ["Custom metrics", "Alarms", "KMS keys", "Secrets", "SQS, empty receives"] as const;
+export const stageItems = ["Alarms", "KMS keys", "Secrets", "SQS, empty receives"] as const;
 export type StageCost = Record<(typeof stageItems)[number], number>;
 
-/** The cost of a stage in a month of 30 days without any task. */
-function estimateStageCost({ kind, customMetrics }: { kind: MeasuredKind; customMetrics: number }): StageCost {
+/** AWS bills a custom metric by the hour, and only for hours in which it has data. */
+function estimateMetricCost({ tasks, customMetrics }: { tasks: number; customMetrics: number }): number {
+  return toDollars("metricMonth", customMetrics * Math.min(1, tasks / assumptions.monthHours.value));
+}
+
+/** The cost of a stage in a month of 30 days without any task, in its first year. */
+function estimateStageCost(kind: MeasuredKind): StageCost {
   const { alarmMetrics, queues, keys } = stageParts[kind];
   const { secrets, pollersPerQueue, longPollSeconds } = assumptions;
   const emptyReceives = (queues * pollersPerQueue.value * 30 * 24 * 3600) / longPollSeconds.value;
   return {
-    "Custom metrics": toDollars("metricMonth", customMetrics),
     Alarms: toDollars("alarmMetricMonth", alarmMetrics),
     "KMS keys": toDollars("kmsKeyMonth", keys),
     Secrets: toDollars("secretMonth", secrets.value),

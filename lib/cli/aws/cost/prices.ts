@@ -34,7 +34,7 @@ export const priceList = {
     s3Get: { usd: 0.0004, per: 1000, unit: "files read from the bucket", source: source("s3") },
     secretMonth: { usd: 0.4, per: 1, unit: "secrets, a month", source: source("secrets-manager") },
     logGb: { usd: 0.5, per: 1, unit: "GB of logs that are written", source: cloudwatch },
-    metricMonth: { usd: 0.3, per: 1, unit: "custom metrics, a month", source: cloudwatch },
+    metricMonth: { usd: 0.3, per: 1, unit: "custom metrics, a month with data in every hour", source: cloudwatch },
     alarmMetricMonth: { usd: 0.1, per: 1, unit: "metrics that an alarm watches, a month", source: cloudwatch },
     agentcoreVcpuHour: { usd: 0.0895, per: 1, unit: "vCPU-hours in use", source: agentcore },
     agentcoreGbHour: { usd: 0.00945, per: 1, unit: "GB-hours of a session", source: agentcore },

@@ -6,11 +6,16 @@ import { UsageError } from "../../command.ts";
 import { type Estimate, formatSeconds, installAlarmMetrics, stageItems } from "./estimate.ts";
 import { type MeasuredKind, services } from "./task-cost.ts";
 
-export function costTable({ headline, scenario, polls, months, lengths, assumptions, priceList }: Estimate): string {
-  const { tasks, taskSeconds, idleSeconds } = scenario;
+export function costTable({ headline, scenario, months, lengths, assumptions, priceList }: Estimate): string {
+  const { tasks, taskSeconds, idleSeconds, syncBudgetMs } = scenario;
   const kinds = months.map(({ kind }) => kind);
   const taskRows = services.map((name) => [name, ...months.map(({ taskDollars }) => dollars(taskDollars[name]))]);
   const stageRows = stageItems.map((name) => [name, ...months.map(({ stageDollars }) => dollars(stageDollars[name]))]);
+  const metricRow = ["Custom metrics", ...months.map(({ metricDollars }) => dollars(metricDollars))];
+  const yearRows = ["year 1", "year 2", "year 3 and later"].map((name, year) => [
+    name,
+    ...months.map(({ yearsDollars }) => dollars(yearsDollars[year] ?? 0)),
+  ]);
   const total = ["**Total**", ...months.map(({ totalDollars }) => `**${dollars(totalDollars)}**`)];
   const actions = [...new Set(months.flatMap(({ callsPerTask }) => Object.keys(callsPerTask)))].sort();
   const callRows = actions.map((name) => [
@@ -20,21 +25,29 @@ export function costTable({ headline, scenario, polls, months, lengths, assumpti
   const allKinds: MeasuredKind[] = ["agentcore", "lambda", "external"];
   return [
     headline,
-    `Dollars a month for ${tasks.toLocaleString("en-US")} tasks of ${formatSeconds(taskSeconds)}, each in a thread of its own. From the custom metrics on, the rows are the same without any task:`,
-    table(["service", ...kinds], [...taskRows, ...stageRows, total]),
+    `Dollars a month for ${tasks.toLocaleString("en-US")} tasks of ${formatSeconds(taskSeconds)}, each in a thread of its own. The first call waits ${syncBudgetMs.toLocaleString("en-US")} ms at most for the result (\`execution.syncBudgetMs\`). From the alarms on, the rows are the same without any task:`,
+    table(["service", ...kinds], [...taskRows, metricRow, ...stageRows, total]),
+    "Dollars a month without any task. KMS keys are rotated every year, and AWS charges for the first two rotations:",
+    table(["stage", ...kinds], yearRows),
     `Dollars for one task by its length, with an AgentCore session that idles for ${idleSeconds} s afterwards. A dash: the task is too long for this kind.`,
     table(
-      ["task takes", "polls", ...allKinds],
-      lengths.map((row) => [
-        formatSeconds(row.taskSeconds),
-        count(row.polls),
-        ...allKinds.map((kind) => (row.dollars[kind] === undefined ? "–" : row.dollars[kind].toFixed(6))),
+      ["task takes", ...allKinds.flatMap((kind) => [kind, "polls"])],
+      lengths.map(({ taskSeconds: seconds, costs }) => [
+        formatSeconds(seconds),
+        ...allKinds.flatMap((kind) => {
+          const cost = costs[kind];
+          return cost === undefined ? ["–", "–"] : [cost.dollars.toFixed(6), count(cost.polls)];
+        }),
       ]),
     ),
-    `AWS calls and log lines of one task of ${formatSeconds(taskSeconds)}, which is polled ${count(polls)} times:`,
+    `AWS calls and log lines of one task of ${formatSeconds(taskSeconds)}:`,
     table(
       ["call", ...kinds],
-      [...callRows, ["bytes of log lines", ...months.map(({ logBytesPerTask }) => count(logBytesPerTask))]],
+      [
+        ["polls", ...months.map(({ polls }) => count(polls))],
+        ...callRows,
+        ["bytes of log lines", ...months.map(({ logBytesPerTask }) => count(logBytesPerTask))],
+      ],
     ),
     "Assumed, because neither a template nor the rehearsal can say it:",
     table(
@@ -61,7 +74,7 @@ const notIncluded = [
   "data transfer; a NAT gateway, because no function is in a VPC",
   "log storage ($0.03 per GB and month, compressed) and log queries",
   "spans, files, questions, quotas, and retries after failures",
-  "the pushes of an accepted task (a message for its end, and a message and a poll for every ten seconds in which it reports progress)",
+  "the pushes of progress (a message and a poll for every ten seconds in which a task reports it, and a poll a second while an answer is written)",
   "messages in the bot's channels that do not ask it anything (one API request and one invocation each)",
   "metrics that appear only when something fails, and a fourth dashboard of the account",
   "a secret for each workspace that installs the app ($0.40 a month)",

@@ -43,7 +43,24 @@ export const services = [
 type Service = (typeof services)[number];
 
 /** `storedPolls` are those after which the worker writes the record, although they brought nothing. */
-type TaskUse = { kind: MeasuredKind; polls: number; storedPolls: number; taskMs: number; idleSeconds: number };
+type TaskUse = {
+  kind: MeasuredKind;
+  polls: number;
+  storedPolls: number;
+  taskMs: number;
+  idleSeconds: number;
+  syncBudgetMs: number;
+};
+
+/** True if the Execution zone pushes, so that the end of an accepted task needs no regular poll. */
+export function isPushing(kind: MeasuredKind): boolean {
+  return kind !== "external";
+}
+
+/** The push of a task's end. It brings the last poll forward, whose own wake-up is then only read and dropped. */
+export function countPushes({ kind, polls }: Pick<TaskUse, "kind" | "polls">): number {
+  return isPushing(kind) && polls > 0 ? 1 : 0;
+}
 
 export function estimateTask(
   measured: MeasuredCalls,
@@ -85,11 +102,14 @@ export function estimateTask(
   return { calls, logBytes, dollars };
 }
 
-/** The Execution zone renews the lease of a running task in its table as long as the agent works. */
+/** Adds polls and pushes to the calls of a task that is answered at once, and the renewals of its lease for as long as the agent works. */
 function estimateCalls({ sync, perPoll }: MeasuredCalls["kinds"][MeasuredKind], use: TaskUse): CallCounts {
   const calls: CallCounts = { ...sync };
   for (const [name, count] of Object.entries(perPoll)) calls[name] = (calls[name] ?? 0) + count * use.polls;
-  const messages = calls["sqs:SendMessage"] ?? 0;
+  const pushes = countPushes(use);
+  calls["dynamodb:GetItem"] = (calls["dynamodb:GetItem"] ?? 0) + pushes;
+  const messages = (calls["sqs:SendMessage"] ?? 0) + pushes;
+  calls["sqs:SendMessage"] = messages;
   const renewals = use.kind === "external" ? 0 : Math.floor(use.taskMs / (a.renewSeconds.value * 1000));
   calls["dynamodb:UpdateItem"] = (calls["dynamodb:UpdateItem"] ?? 0) + renewals + use.storedPolls;
   // Lambda receives and deletes each message for us, and both cost as much as our own calls.
@@ -100,13 +120,14 @@ function estimateCalls({ sync, perPoll }: MeasuredCalls["kinds"][MeasuredKind], 
 
 /** `seconds` of all invocations. The first call waits for the result, but not longer than the sync budget. */
 function estimateFunctions(
-  { kind, polls, taskMs }: TaskUse,
+  { kind, polls, taskMs, syncBudgetMs }: TaskUse,
   messages: number,
 ): { invocations: number; seconds: number; gb: number }[] {
-  const waitSeconds = Math.min(taskMs / 1000, a.syncBudgetSeconds.value);
+  const waitSeconds = Math.min(taskMs, syncBudgetMs) / 1000;
   const runs = kind === "lambda" ? 1 : 0;
   const steps = messages - runs;
-  const stepsMs = (steps - polls) * a.stepMs.value + polls * a.pollMs.value;
+  const shortSteps = polls + countPushes({ kind, polls });
+  const stepsMs = (steps - shortSteps) * a.stepMs.value + shortSteps * a.pollMs.value;
   const uses = [
     { invocations: 1, seconds: a.ingressMs.value / 1000, gb: a.ingressGb.value },
     { invocations: steps, seconds: stepsMs / 1000 + waitSeconds, gb: a.workerGb.value },
