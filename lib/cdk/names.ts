@@ -46,7 +46,7 @@ export const verificationOutputs = {
   queueUrl: "QueueUrl",
   deadLettersUrl: "DeadLettersUrl",
   tableName: "TableName",
-  routesParameter: "RoutesParameter",
+  formerLiveSettings: "FormerLiveSettings",
   deployedDestinations: "DeployedDestinations",
   executionAddress: "ExecutionAddress",
   filesBucket: "FilesBucket",

@@ -1,5 +1,5 @@
-/** The Verification zone as a construct: entry, ingress, queues, worker, dead-letter handler, task table, live settings, alarms. */
-import { Duration, Stack } from "aws-cdk-lib";
+/** The Verification zone as a construct: entry, ingress, queues, worker, dead-letter handler, task table, alarms. */
+import { Duration, RemovalPolicy, Stack } from "aws-cdk-lib";
 import type { Alarm } from "aws-cdk-lib/aws-cloudwatch";
 import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import { Role } from "aws-cdk-lib/aws-iam";
@@ -32,7 +32,7 @@ import {
 } from "./constructs/permissions.ts";
 import { createCompletionQueue, createQueue, visibilityTimeout } from "./constructs/queues.ts";
 import { createInstallFlow, createSlackEntry } from "./constructs/slack-entry.ts";
-import { createFileBucket, createTaskTable, createZoneKey, permitFiles, removalPolicy } from "./constructs/storage.ts";
+import { createFileBucket, createTaskTable, createZoneKey, permitFiles } from "./constructs/storage.ts";
 import { watchTasks } from "./constructs/zone-metrics.ts";
 import { formatInstallationsPrefix, formatRoleName, verificationOutputs } from "./names.ts";
 import { addOutput, permitOutputReads } from "./outputs.ts";
@@ -103,9 +103,10 @@ export class VerificationZone extends Construct {
     const completions = target && [
       createCompletionQueue(this, "Completions", { stageName, key, visibility, senderAccount: target.account }),
     ];
-    // The command line owns the value. A deploy that changes this resource in any way would reset the value to `{}`.
-    const liveSettings = new SsmParameter(this, "LiveSettings", { type: "String", value: "{}" });
-    liveSettings.applyRemovalPolicy(removalPolicy({ production }));
+    // Held the live settings before the table did. The worker takes them over from here, and the functions of the version before read them
+    // until they are replaced, so no property may change. The next release drops it, and must find it retained in every stage.
+    const formerSettings = new SsmParameter(this, "LiveSettings", { type: "String", value: "{}" });
+    formerSettings.applyRemovalPolicy(RemovalPolicy.RETAIN);
 
     const ingress = createNodeFunction(this, "Ingress", {
       settings,
@@ -138,7 +139,7 @@ export class VerificationZone extends Construct {
       consumePermission(queue, ...(completions ?? [])),
       retryPermission(queue),
       sendPermission(queue),
-      parameterPermission(this, liveSettings.ref),
+      parameterPermission(this, formerSettings.ref),
       secretsPermission(this, [botToken, ...destinationSecrets(config)]),
     );
     permitDestinations(role, { config, entry });
@@ -152,7 +153,8 @@ export class VerificationZone extends Construct {
     const environment = {
       SEKISHO_QUEUE_URL: queue.queueUrl,
       SEKISHO_TABLE: table.tableName,
-      SEKISHO_ROUTES_PARAMETER: liveSettings.ref,
+      // Under the name that the version before reads, because AWS replaces the environment and the code of a function one after the other.
+      SEKISHO_ROUTES_PARAMETER: formerSettings.ref,
       ...metricsEnvironment(settings),
     };
     // The worker sends wake-ups to its own queue. Failed messages go to the handler, which sends to that queue again.
@@ -184,7 +186,7 @@ export class VerificationZone extends Construct {
       keyPermission(key, { sends: true, through: ["dynamodb", "sqs"] }),
       consumePermission(deadLetters),
       sendPermission(queue, archive),
-      parameterPermission(this, liveSettings.ref),
+      parameterPermission(this, formerSettings.ref),
     );
     if (deadLetterHandler.role) permitSpans(deadLetterHandler.role, { config, layer });
     // The alias points to $LATEST, so that it runs the same code and environment as the event sources.
@@ -240,7 +242,7 @@ export class VerificationZone extends Construct {
       queueUrl: queue.queueUrl,
       deadLettersUrl: archive.queueUrl,
       tableName: table.tableName,
-      routesParameter: liveSettings.ref,
+      formerLiveSettings: formerSettings.ref,
       deployedDestinations: JSON.stringify(createFingerprints(config)),
       executionAddress: entry === undefined ? "null" : stack.toJsonString(entry.address),
       // Operators need the name too, because the bucket must be empty before the stack can be deleted.
@@ -251,6 +253,8 @@ export class VerificationZone extends Construct {
     for (const [name, value] of Object.entries(outputs)) {
       addOutput(this, verificationOutputs[name as keyof typeof outputs], value);
     }
+    // The commands of the version before need this output. They must not push to a parameter that nobody reads: this one does not exist.
+    addOutput(this, "RoutesParameter", "moved-to-the-table");
     this.eventsUrl = eventsUrl;
     this.alarms = alarms;
     this.alarmTopic = topic;

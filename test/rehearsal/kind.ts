@@ -11,7 +11,7 @@ import { startTokenIssuer, type TokenIssuer } from "./aws/token-issuer.ts";
 import { type Elsewhere, startPatient, startWithIssuer, startWithSignature, startWithToken } from "./elsewhere.ts";
 import { newAccountLimit } from "./lambda/concurrency.ts";
 import { asOperator, runDoctor } from "./operator.ts";
-import { quiet } from "./stage.ts";
+import { quiet, startWorkersAnew } from "./stage.ts";
 import { a2aOfStage, serveA2aClient } from "./stories/a2a-clients.ts";
 import { alarmsRing, clickInVain, poisonTask, redrive } from "./stories/dead-letters.ts";
 import { keepMeasured, logDifference, measureCalls, readMeasured, withoutChance } from "./stories/measured-calls.ts";
@@ -42,6 +42,7 @@ import { executionToken, startWorld, type World } from "./world.ts";
 
 /** Slack's own are 0, one and five minutes. */
 const slackRetryDelaysMs = [0, 1000, 5000];
+const formerSettings = { routes: [{ word: "formerly", destination: "elsewhere" }, { destination: "home" }] };
 
 export function rehearse(kind: ExecutionKind): void {
   const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
@@ -83,7 +84,7 @@ export function rehearse(kind: ExecutionKind): void {
       });
       deployed = config;
       closing.push(remove);
-      world = await startWorld({ assembly, issuer, retryDelaysMs: slackRetryDelaysMs });
+      world = await startWorld({ assembly, issuer, retryDelaysMs: slackRetryDelaysMs, formerSettings });
       closing.push(world.close);
       // No policy may depend on the id of a role, because a role that is created again has another id.
       for (const role of world.resolver.resources("AWS::IAM::Role")) world.authority.recreate(role.arn);
@@ -191,6 +192,21 @@ export function rehearse(kind: ExecutionKind): void {
       });
       await redrive(world, requestId);
       expect(world.answersTo(message).map((post) => post.text)).toEqual([text]);
+    });
+
+    it("keeps the routes that the version before pushed, although a deploy has changed the tags of the stack since", async () => {
+      const { requestId } = await askAndRead(world, "formerly: who is there?", /who is there/);
+      expect(startsOf(requestId)).toEqual(["elsewhere"]);
+      expect(logged(world, { message: "live_settings_taken_over" })).toHaveLength(1);
+      const pushed = {
+        ...Object(deployed),
+        routes: [{ word: "by-push", destination: "elsewhere" }, { destination: "home" }],
+      };
+      const run = await asOperator(world, { config: pushed, args: ["config", "push"] });
+      expect(run).toMatchObject({ code: 0, stdout: expect.stringContaining('"formerly" -> "by-push"') });
+      await startWorkersAnew(world);
+      const next = await askAndRead(world, "by-push: who is there now?", /who is there now/);
+      expect(startsOf(next.requestId)).toEqual(["elsewhere"]);
     });
 
     if (kind !== "external") {

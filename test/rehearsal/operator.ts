@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { liveSettingsId } from "../../lambdas/verification/config/stored-settings.ts";
 import { formatStackName, type verificationOutputs } from "../../lib/cdk/names.ts";
 import { type Run, sekisho } from "../e2e/processes.ts";
 import { type Caller, createCaller, credentialVariables } from "./aws/callers.ts";
@@ -38,9 +39,14 @@ export function operatorPolicy({ resolver }: { resolver: Resolver }): unknown {
         arn("cloudformation", `stack/${stackName}/*`),
       ),
       allow("lambda:InvokeFunction", output("workerFunction")),
-      allow("ssm:GetParameter", arn("ssm", `parameter/${output("routesParameter").replace(/^\//, "")}`)),
+      allow(["ssm:GetParameter", "ssm:GetParameterHistory"], arn("ssm", `parameter/${output("formerLiveSettings")}`)),
       allow("sqs:GetQueueAttributes", [queueOf(output("queueUrl")), queueOf(output("deadLettersUrl"))]),
       allow("dynamodb:GetItem", arn("dynamodb", `table/${output("tableName")}`)),
+      // The worker has created the record, so pushing it needs no PutItem.
+      {
+        ...allow("dynamodb:UpdateItem", arn("dynamodb", `table/${output("tableName")}`)),
+        Condition: { "ForAllValues:StringEquals": { "dynamodb:LeadingKeys": [liveSettingsId] } },
+      },
       // The rest is for `sekisho smoke`.
       allow("sqs:SendMessage", queueOf(output("queueUrl"))),
       allow(["cloudwatch:DescribeAlarms", "cloudwatch:GetMetricData", "lambda:GetAccountSettings"], "*"),

@@ -5,6 +5,7 @@ import { formatManagedSecretName } from "../../lambdas/shared/config/stage-confi
 import { startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
 import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
 import { startDynamoDbEmulator } from "../doubles/aws/emulators.ts";
+import { createParameters, type Parameters } from "../doubles/aws/parameters.ts";
 import { hangMs } from "../tooling/hang.ts";
 import { defaultQuotas, type RunningRuntime } from "./agent-runtime.ts";
 import { agentCoreBackend, endpointArnOf, modelsBackend } from "./aws/bedrock.ts";
@@ -38,6 +39,7 @@ import {
 } from "./synthesized.ts";
 import type { Assembly } from "./template/assembly.ts";
 import { createResolver } from "./template/resolve.ts";
+import { openStack } from "./template/stack-updates.ts";
 import { eventSourcesOf, functionsOf, runtimesOf } from "./template/wiring.ts";
 
 export const executionToken = "token-of-the-host-elsewhere";
@@ -48,6 +50,8 @@ const nobodyIssues: Pick<TokenIssuer, "issue"> = {
   issue: () => Promise.reject(new Error("This rehearsal issues no tokens.")),
 };
 
+/** The logical id of the parameter in which the version before kept the live settings. */
+const formerSettingsId = "LiveSettings";
 /** A message may be on its way to a function. Each look gives it one turn, even on a busy machine. */
 const looksBeforeSkip = 30;
 const lookEveryMs = 5;
@@ -73,6 +77,8 @@ type Wish = {
   visibilitySeconds?: number;
   /** The delays before redeliveries of an event. Default: Slack's own. */
   retryDelaysMs?: readonly number[];
+  /** Live settings that the version before has pushed. Since then, a deploy has changed the tags of the stack. Absent: none. */
+  formerSettings?: unknown;
 };
 
 export async function startWorld(wish: Wish) {
@@ -94,6 +100,7 @@ async function start({
   issuer,
   visibilitySeconds,
   retryDelaysMs,
+  formerSettings,
   opened,
   close,
 }: Wish & {
@@ -132,7 +139,9 @@ async function start({
   const metrics = createMetrics();
   opened.push(sampleQueues({ metrics, resolver, queues }));
   const secrets = secretsOfStage();
-  const values = storeValues({ resolver, secrets: managed(secrets), onProblem });
+  const parameters = createParameters();
+  await deployStacks({ assembly, parameters, formerSettings });
+  const values = storeValues({ secrets: managed(secrets), parameters, onProblem });
   const agentCore = { isDown: false };
   const quotas = { ...defaultQuotas };
   const runningRuntimes = new Map<string, RunningRuntime>();
@@ -249,6 +258,19 @@ async function start({
       }),
     close,
   };
+}
+
+type Deployment = { assembly: Assembly; parameters: Parameters; formerSettings: unknown };
+
+async function deployStacks({ assembly, parameters, formerSettings }: Deployment): Promise<void> {
+  for (const { template, ...place } of assembly.stacks) {
+    const stack = openStack({ ...place, parameters });
+    await stack.deploy({ template, tags: {} });
+    if (formerSettings === undefined || template.Resources[formerSettingsId] === undefined) continue;
+    const value = JSON.stringify(formerSettings);
+    parameters.put({ name: stack.nameOf(formerSettingsId), value, user: operatorRoleArn });
+    await stack.deploy({ template, tags: { "cost-centre": "1" } });
+  }
 }
 
 /**

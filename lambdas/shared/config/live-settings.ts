@@ -1,6 +1,6 @@
 /**
- * The settings that can change on AWS without a deploy: the routes, and the destination fields that need no permission. They are stored in
- * a parameter of Systems Manager, which the stack creates as `{}` and `sekisho config push` writes.
+ * The settings that can change on AWS without a deploy: the routes, and the destination fields that need no permission. They are a record of
+ * the zone's table, which `sekisho config push` writes.
  */
 import { createHash } from "node:crypto";
 import * as z from "zod";

@@ -48,8 +48,8 @@ function readCommon(variables: NodeJS.ProcessEnv) {
   return {
     queueUrl: requireVariable(variables, "SEKISHO_QUEUE_URL"),
     table: requireVariable(variables, "SEKISHO_TABLE"),
-    /** The name of the Systems Manager parameter that holds the live settings. */
-    routesParameter: requireVariable(variables, "SEKISHO_ROUTES_PARAMETER"),
+    /** The name of the parameter of Systems Manager that held the live settings before the table did. */
+    formerSettings: requireVariable(variables, "SEKISHO_ROUTES_PARAMETER"),
     logs: toLogSettings({ environment: readEnvironment(variables) }),
     aws: readAwsEnvironment(variables),
   };

@@ -16,11 +16,13 @@ import { createSqsQueue } from "../../shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../shared/engine/aws/task-store.ts";
 import { createLog } from "../../shared/log.ts";
 import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts";
+import { createReadFormer, openSsm } from "../config/former-settings.ts";
+import { parseStoredSettings, readSettings } from "../config/stored-settings.ts";
 import { readDeadLetterEnvironment } from "../config/worker-environment.ts";
 import { createPolicy } from "../gate/rules.ts";
 import { parseTask } from "../task/task.ts";
 import { createHandleDeadLetter } from "../worker/dead-letter.ts";
-import { createLiveConfig, fetchParameter } from "../worker/live-config.ts";
+import { createLiveConfig } from "../worker/live-config.ts";
 
 export type DeadLetterHandler = (
   event: unknown,
@@ -32,14 +34,19 @@ export type DeadLetterHandler = (
  * the dead-letter queue and is delivered again after its visibility timeout.
  */
 export function createDeadLetterHandler({ config }: { config: unknown }): DeadLetterHandler {
-  const { aws, logs, table, queueUrl, archiveUrl, routesParameter } = readDeadLetterEnvironment();
+  const { aws, logs, table, queueUrl, archiveUrl, formerSettings } = readDeadLetterEnvironment();
   const deployed = parseConfig({ json: config });
   const log = createLog({ service: "verification", ...logs });
   const sqs = openSqs(aws);
   const queue = createSqsQueue({ client: sqs, queueUrl });
   const archive = createSqsQueue({ client: sqs, queueUrl: archiveUrl });
-  const store = createDynamoTaskStore({ client: openDynamoDb(aws), table, parse: parseTask });
-  const live = createLiveConfig({ deployed, read: fetchParameter({ aws, name: routesParameter }), log });
+  const client = openDynamoDb(aws);
+  const store = createDynamoTaskStore({ client, table, parse: parseTask });
+  const settingsStore = createDynamoTaskStore({ client, table, parse: parseStoredSettings });
+  const readFormer = createReadFormer({ ssm: openSsm(aws), name: formerSettings });
+  // Its role may create no records, so only the worker takes settings over.
+  const read = async () => (await readSettings({ store: settingsStore, readFormer })).settings;
+  const live = createLiveConfig({ deployed, read, log });
   const readSecret = createReadStageSecret(aws);
   const telemetry = openLambdaTelemetry({ config: deployed.telemetry, service: "verification", readSecret, aws, log });
   const handlerFor = (settings: Config) =>

@@ -22,6 +22,8 @@ import { createLog, type Log } from "../../shared/log.ts";
 import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts";
 import { createOperatorHandler, type OperatorDependencies } from "../checks/answer-operator.ts";
 import { type DestinationsAnswer, readOperatorRequest, type WorkerAnswer } from "../checks/operator-call.ts";
+import { createReadFormer, openSsm } from "../config/former-settings.ts";
+import { createReadLiveSettings, parseStoredSettings } from "../config/stored-settings.ts";
 import { readWorkerEnvironment, type WorkerEnvironment } from "../config/worker-environment.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import { createDestinations } from "../destinations.ts";
@@ -33,7 +35,7 @@ import { createStageTokens } from "../installations/managed-installations.ts";
 import { createSlackApi } from "../slack/api/web-api.ts";
 import { installationOf, type Task } from "../task/task.ts";
 import { InterruptedStep } from "../worker/held-lease.ts";
-import { createLiveConfig, fetchParameter } from "../worker/live-config.ts";
+import { createLiveConfig } from "../worker/live-config.ts";
 import { createVerificationWorker, openWorkerStores } from "../worker/verification-worker.ts";
 import type { Worker } from "../worker/worker.ts";
 
@@ -137,10 +139,9 @@ function createStageWorker(options: {
   log: Log;
 }): StageWorker {
   const { config, environment, queue, log } = options;
-  const { aws, table, routesParameter, filesBucket, installationsPrefix } = environment;
+  const { aws, table, formerSettings, filesBucket, installationsPrefix } = environment;
   const { slackApiUrl: apiUrl, executionAddress: address } = environment;
   const deployed = parseConfig({ json: config });
-  const live = createLiveConfig({ deployed, read: fetchParameter({ aws, name: routesParameter }), log });
 
   const readManagedSecret = createReadManagedSecret(aws);
   const readSecret = createReadStageSecret(aws);
@@ -152,6 +153,10 @@ function createStageWorker(options: {
 
   const client = openDynamoDb(aws);
   const stores = openWorkerStores((parse) => createDynamoTaskStore({ client, table, parse, hasPrincipals: true }));
+  const settingsStore = createDynamoTaskStore({ client, table, parse: parseStoredSettings });
+  const readFormer = createReadFormer({ ssm: openSsm(aws), name: formerSettings });
+  const read = createReadLiveSettings({ store: settingsStore, readFormer, log });
+  const live = createLiveConfig({ deployed, read, log });
   const engine = { ...stores, queue, queueSystem: "aws_sqs" as const };
   const fileStore = createS3FileStore({ bucket: filesBucket, aws });
 

@@ -1,8 +1,6 @@
 /** Applies the live settings to the deployed configuration. They are read again in the background. Settings that do not fit are ignored. */
 
 import { createCachedValue } from "../../shared/async/cache.ts";
-import type { AwsDependencies } from "../../shared/aws/credentials.ts";
-import { createJsonClient } from "../../shared/aws/json-call.ts";
 import { createFingerprints, outdatedSettings, withLiveSettings } from "../../shared/config/live-settings.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import type { Log } from "../../shared/log.ts";
@@ -82,18 +80,5 @@ export function createLiveConfig(options: {
     async settled() {
       await reading;
     },
-  };
-}
-
-const timeoutMs = 2000;
-
-/** Reads a parameter of Systems Manager. */
-export function fetchParameter({ aws, name }: { aws: AwsDependencies; name: string }): () => Promise<string> {
-  const client = createJsonClient({ ...aws, service: "ssm", timeoutMs });
-  return async () => {
-    const { Parameter } = await client.call("GetParameter", { Name: name });
-    const { Value } = Object(Parameter) as { Value?: unknown };
-    if (typeof Value === "string") return Value;
-    throw new Error(`The parameter ${name} of Systems Manager holds no text.`);
   };
 }

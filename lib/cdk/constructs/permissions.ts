@@ -61,9 +61,10 @@ export function retryPermission(queue: IQueue): PolicyStatement {
   return new PolicyStatement({ actions: ["sqs:ChangeMessageVisibility"], resources: [queue.queueArn] });
 }
 
+/** Allows reading a parameter and its former values. */
 export function parameterPermission(scope: Construct, name: string): PolicyStatement {
   const resource = Stack.of(scope).formatArn({ service: "ssm", resource: "parameter", resourceName: name });
-  return new PolicyStatement({ actions: ["ssm:GetParameter"], resources: [resource] });
+  return new PolicyStatement({ actions: ["ssm:GetParameter", "ssm:GetParameterHistory"], resources: [resource] });
 }
 
 /** Allows reading secrets by name or ARN. The question marks match the six characters that Secrets Manager adds to a name. */

@@ -1,6 +1,5 @@
 /** Pushes routes, and the fields of destinations that need no permission, to a deployed stage without a deploy. */
 
-import { GetParameterCommand, PutParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
 import * as z from "zod";
 import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import {
@@ -11,53 +10,58 @@ import {
 } from "../../../lambdas/shared/config/live-settings.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
-import { sdkUserAgent } from "../../../lambdas/shared/version.ts";
 import { readJson } from "../../local/read-json.ts";
 import { type CommandRun, exitCodes } from "../command.ts";
-import { type AwsCall, AwsFailure, callAws } from "./aws-failure.ts";
-import { readStackOutputs } from "./stack-outputs.ts";
+import { checkSize, readLiveSettings, writeLiveSettings } from "../zone/live-settings.ts";
+import { openStageZone } from "../zone/stage-zone.ts";
+import { AwsFailure } from "./aws-failure.ts";
 import type { NamedStage } from "./stage.ts";
 
 type Push = NamedStage & { config: Config; dryRun: boolean } & Pick<CommandRun, "signal" | "print" | "note">;
 
 /** Resolves to the exit code. It is 1, and nothing is written, where a deploy is needed. Rejects with an AwsFailure. */
-export async function pushLiveSettings({ config, dryRun, signal, print, note, ...named }: Push): Promise<number> {
-  const { stageName, stage } = named;
-  const staged = createStageConfig({ config, stageName });
-  const outputs = await readStackOutputs({ ...named, signal });
-  const deployed = fingerprintsIn(outputs.deployedDestinations);
-  const parameter = { name: outputs.routesParameter, region: stage.verification.region, signal };
-  const before = readJson(await readLiveParameter(parameter)) ?? {};
-  const { settings, refused, leftOut } = planPush({ config: staged, deployed, before });
-  if (refused.length > 0) {
-    note(`These destinations need a deploy first: ${refused.map(({ name, why }) => `${name} (${why})`).join(", ")}.`);
-    note(`Nothing was written. Run npx cdk deploy --all -c stage=${stageName}.`);
-    return exitCodes.failed;
-  }
-  for (const name of leftOut) {
-    note(
-      `Note: ${name} is left out until the next deploy, because its deployed settings differ. No route leads to it.`,
+export async function pushLiveSettings({ config, dryRun, signal, print, note, stageName }: Push): Promise<number> {
+  const zone = await openStageZone({ config, stage: stageName, signal });
+  try {
+    const deployed = fingerprintsIn(zone.at.outputs.deployedDestinations);
+    const inEffect = await readLiveSettings(zone);
+    const before = readJson(inEffect.settings) ?? {};
+    const { settings, refused, leftOut } = planPush({
+      config: createStageConfig({ config, stageName }),
+      deployed,
+      before,
+    });
+    if (refused.length > 0) {
+      note(`These destinations need a deploy first: ${refused.map(({ name, why }) => `${name} (${why})`).join(", ")}.`);
+      note(`Nothing was written. Run npx cdk deploy --all -c stage=${stageName}.`);
+      return exitCodes.failed;
+    }
+    for (const name of leftOut) {
+      note(
+        `Note: ${name} is left out until the next deploy, because its deployed settings differ. No route leads to it.`,
+      );
+    }
+    checkSize(settings);
+    const changes = jsonChanges({ before, after: JSON.parse(JSON.stringify(settings)) });
+    if (changes.length === 0) {
+      print("Nothing changes.");
+      return exitCodes.success;
+    }
+    print(changes.join("\n"));
+    for (const name of listMoved(before, settings)) {
+      note(
+        `Note: the address of ${name} changes, so running tasks at the old address can no longer be polled (${sekisho} tasks list --stage ${stageName} lists them). To keep such tasks, add a new destination and change the route instead.`,
+      );
+    }
+    if (dryRun) return exitCodes.success;
+    await writeLiveSettings({ zone, stored: inEffect.stored, settings });
+    print(
+      `Written to the table ${zone.at.outputs.tableName}. The workers of stage ${stageName} see it within a minute.`,
     );
-  }
-  const text = JSON.stringify(settings);
-  const bytes = Buffer.byteLength(text);
-  if (bytes > maxBytes) throw new AwsFailure(`The live settings are ${bytes} bytes; a parameter holds ${maxBytes}.`);
-  const changes = jsonChanges({ before, after: JSON.parse(text) });
-  if (changes.length === 0) {
-    print("Nothing changes.");
     return exitCodes.success;
+  } finally {
+    await zone.close();
   }
-  print(changes.join("\n"));
-  for (const name of listMoved(before, settings)) {
-    note(
-      `Note: the address of ${name} changes, so running tasks at the old address can no longer be polled (${sekisho} tasks list --stage ${stageName} lists them). To keep such tasks, add a new destination and change the route instead.`,
-    );
-  }
-  if (bytes > standardBytes) note(`Note: ${bytes} bytes need an advanced parameter, which costs $0.05 a month.`);
-  if (dryRun) return exitCodes.success;
-  await writeLiveParameter({ ...parameter, text });
-  print(`Written to ${parameter.name}. The workers of stage ${stageName} see it within a minute.`);
-  return exitCodes.success;
 }
 
 const fingerprintsSchema = z.record(z.string(), z.string());
@@ -125,33 +129,6 @@ function changedFields({ before = {}, after = {} }: FieldsChange): string[] {
   return Object.keys(after).filter(
     (field) => field !== "fingerprint" && Object.hasOwn(before, field) && before[field] !== after[field],
   );
-}
-
-/** The size of a standard parameter of Systems Manager, and of an advanced one, which costs $0.05 a month. */
-const standardBytes = 4096;
-const maxBytes = 8192;
-
-type Parameter = AwsCall & { name: string };
-
-export async function readLiveParameter({ name, region, signal }: Parameter): Promise<string> {
-  const ssm = new SSMClient({ region, customUserAgent: sdkUserAgent });
-  const { Parameter } = await callAws({
-    doing: `read the parameter ${name}`,
-    signal,
-    call: (options) => ssm.send(new GetParameterCommand({ Name: name }), options),
-  });
-  return Parameter?.Value ?? "{}";
-}
-
-/** Intelligent tiering makes it an advanced parameter once the text needs it. */
-async function writeLiveParameter({ name, region, signal, text }: Parameter & { text: string }): Promise<void> {
-  const ssm = new SSMClient({ region, customUserAgent: sdkUserAgent });
-  const input = { Name: name, Value: text, Type: "String", Tier: "Intelligent-Tiering", Overwrite: true } as const;
-  await callAws({
-    doing: `write the parameter ${name}`,
-    signal,
-    call: (options) => ssm.send(new PutParameterCommand(input), options),
-  });
 }
 
 /** Returns one line for each difference between two JSON values. */

@@ -19,9 +19,11 @@ import {
   SQSClient,
   type SQSClientConfig,
 } from "@aws-sdk/client-sqs";
+import { GetParameterCommand, GetParameterHistoryCommand, SSMClient, type SSMClientConfig } from "@aws-sdk/client-ssm";
 import type { CallLimits } from "../../../lambdas/shared/aws/aws-call.ts";
 import { type DynamoDb, engineLimits, type Sqs } from "../../../lambdas/shared/engine/aws/client.ts";
 import { sdkUserAgent } from "../../../lambdas/shared/version.ts";
+import type { Ssm } from "../../../lambdas/verification/config/former-settings.ts";
 
 const { timeoutMs, attemptTimeoutMs, connectTimeoutMs, maxAttempts } = engineLimits;
 
@@ -59,6 +61,8 @@ const sqsCommands = {
   GetQueueAttributes: GetQueueAttributesCommand,
 };
 
+const ssmCommands = { GetParameter: GetParameterCommand, GetParameterHistory: GetParameterHistoryCommand };
+
 export function openSdkDynamoDb(config: DynamoDBClientConfig): DynamoDb & Closable {
   const client = new DynamoDBClient({ ...settings, ...config });
   return {
@@ -77,6 +81,18 @@ export function openSdkSqs(config: SQSClientConfig): Sqs & Closable {
     async call(operation, input, limits) {
       const Command: CommandClass = sqsCommands[operation];
       return client.send(new Command(input as never) as never, toSdkLimits(limits));
+    },
+    destroy: () => client.destroy(),
+  };
+}
+
+export function openSdkSsm(config: SSMClientConfig): Ssm & Closable {
+  const client = new SSMClient({ ...settings, ...config });
+  return {
+    async call(operation, input, limits) {
+      const Command: CommandClass = ssmCommands[operation];
+      const output: object = await client.send(new Command(input as never) as never, toSdkLimits(limits));
+      return output;
     },
     destroy: () => client.destroy(),
   };

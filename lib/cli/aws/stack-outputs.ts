@@ -9,7 +9,11 @@ import type { StageCall } from "./stage.ts";
 export type StackOutputs = Record<keyof typeof verificationOutputs, string>;
 
 /** Older versions deployed stacks without these outputs. */
-const optionalOutputs: readonly string[] = [verificationOutputs.filesBucket, verificationOutputs.workerFunction];
+const optionalOutputs: readonly string[] = [
+  verificationOutputs.filesBucket,
+  verificationOutputs.workerFunction,
+  verificationOutputs.formerLiveSettings,
+];
 
 /** Rejects with an AwsFailure if the credentials are of another account, or the stack is not deployed. */
 export async function readStackOutputs({ stageName, stage, signal }: StageCall): Promise<StackOutputs> {

@@ -13,9 +13,10 @@ import { createStageConfig, withExecutionAddress } from "../../../lambdas/shared
 import { executionAddressSchema } from "../../../lambdas/verification/config/worker-environment.ts";
 import { readJson } from "../../local/read-json.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
-import { fingerprintsIn, readLiveParameter } from "../aws/push-live-settings.ts";
-import { readStackOutputs } from "../aws/stack-outputs.ts";
-import { chooseStage, type NamedStage } from "../aws/stage.ts";
+import { fingerprintsIn } from "../aws/push-live-settings.ts";
+import type { NamedStage } from "../aws/stage.ts";
+import { readLiveSettings } from "../zone/live-settings.ts";
+import { openStageZone } from "../zone/stage-zone.ts";
 
 export type EffectiveConfig = {
   config: Config;
@@ -41,26 +42,32 @@ export async function readEffectiveConfig({ location, stage, signal }: ConfigReq
   if (stage === undefined) {
     return { config: file, named: undefined, notDeployed: [], routesFromFile: true, outdated: [] };
   }
-  const named = chooseStage(file, stage);
-  const staged = createStageConfig({ config: file, stageName: named.stageName });
-  const outputs = await readStackOutputs({ ...named, signal });
+  const zone = await openStageZone({ config: file, stage, signal });
+  const { settings } = await readLiveSettings(zone).finally(zone.close);
+  const { stageName, stage: named, outputs } = zone.at;
+  const staged = createStageConfig({ config: file, stageName });
   const deployed = fingerprintsIn(outputs.deployedDestinations);
   const notDeployed = listUndeployedChanges({ config: staged, deployed });
-  const { region } = named.stage.verification;
-  const live = liveSettingsIn(await readLiveParameter({ name: outputs.routesParameter, region, signal }));
+  const live = liveSettingsIn(settings);
   // After a rollback the live settings may name destinations that are no longer deployed. Workers ignore these.
   const missing = Object.keys(live.destinations ?? {}).filter(
     (name) => Object.hasOwn(deployed, name) && !Object.hasOwn(staged.destinations, name),
   );
   if (missing.length > 0) {
     throw new AwsFailure(
-      `Stage ${named.stageName} has destinations that this file lacks: ${missing.join(", ")}. Use the file that was deployed.`,
+      `Stage ${stageName} has destinations that this file lacks: ${missing.join(", ")}. Use the file that was deployed.`,
     );
   }
   const address = executionAddressSchema.safeParse(readJson(outputs.executionAddress)).data;
   const config = withExecutionAddress({ config: withLiveSettings({ config: staged, json: live, deployed }), address });
   const outdated = outdatedSettings({ json: live, deployed });
-  return { config, named, notDeployed, routesFromFile: live.routes === undefined, outdated };
+  return {
+    config,
+    named: { stageName, stage: named },
+    notDeployed,
+    routesFromFile: live.routes === undefined,
+    outdated,
+  };
 }
 
 const liveSettingsSchema = z.looseObject({

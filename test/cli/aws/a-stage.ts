@@ -43,7 +43,15 @@ export function writeConfig({ folder, name, json }: { folder: string; name: stri
 }
 
 const stackName = "Sekisho-prod-Verification";
-export const routesParameter = "/sekisho/prod/routes";
+/** The parameter in which the version before kept the live settings, and who writes to it. */
+export const formerParameter = "CFN-LiveSettings-abc";
+export const cloudFormation =
+  "arn:aws:sts::111111111111:assumed-role/cdk-hnb659fds-cfn-exec-role-111111111111-eu-central-1/AWSCloudFormation";
+const operator = "arn:aws:iam::111111111111:user/operator";
+/** Pushes as the version before did. */
+export function pushFormerly(aws: Pick<AwsServices, "parameters">, value: string): void {
+  aws.parameters.put({ name: formerParameter, value, user: operator });
+}
 
 /** Publishes the outputs of the Verification stack of a deployed `json`. */
 export function deploy({
@@ -62,13 +70,14 @@ export function deploy({
   workerFunction?: string;
 }) {
   const deployed = createStageConfig({ config: parseConfig({ json }), stageName: "prod" });
-  aws.parameters.all.set(routesParameter, { value: "{}", tier: "Standard" });
+  aws.parameters.remove(formerParameter);
+  aws.parameters.put({ name: formerParameter, value: "{}", user: cloudFormation });
   aws.stacks.set(stackName, {
     EventsUrl: "https://abc123.execute-api.eu-central-1.amazonaws.com/slack/events",
     QueueUrl: queues?.main ?? "none",
     DeadLettersUrl: queues?.archive ?? "none",
     TableName: tableName,
-    RoutesParameter: routesParameter,
+    FormerLiveSettings: formerParameter,
     DeployedDestinations: JSON.stringify(createFingerprints(deployed)),
     ExecutionAddress: executionAddress,
     ...(workerFunction === undefined ? {} : { WorkerFunction: workerFunction }),

@@ -6,8 +6,18 @@ import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
 import { jsonChanges, planPush } from "../../../lib/cli/aws/push-live-settings.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
+import { pushedSettings } from "../../doubles/aws/pushed-settings.ts";
 import { commandsInFolder } from "../commands-in-folder.ts";
-import { deploy, executionAccount, routesParameter, twoAccounts, verificationAccount, writeConfig } from "./a-stage.ts";
+import {
+  cloudFormation,
+  deploy,
+  executionAccount,
+  formerParameter,
+  pushFormerly,
+  twoAccounts,
+  verificationAccount,
+  writeConfig,
+} from "./a-stage.ts";
 import { commandHere, failing, printing } from "./command-here.ts";
 
 const { folder, run } = commandsInFolder();
@@ -29,7 +39,7 @@ function withFar(changes: Record<string, unknown>) {
   return { ...twoAccounts, destinations: { local, far: { ...far, ...changes } } };
 }
 
-const stored = () => aws.parameters.all.get(routesParameter);
+const stored = async () => JSON.parse((await pushedSettings({ client: aws.table })) ?? "{}");
 
 describe("sekisho config push", () => {
   it("brings changed routes and live fields to where the deployed worker finds them, and shows what changes", async () => {
@@ -38,7 +48,7 @@ describe("sekisho config push", () => {
     const ended = await push(changed);
     expect(ended).toMatchObject(printing("14400000 -> 60000"));
     const deployed = createStageConfig({ config: parseConfig({ json: twoAccounts }), stageName: "prod" });
-    const live = withLiveSettings({ config: deployed, json: JSON.parse(stored()?.value ?? "") });
+    const live = withLiveSettings({ config: deployed, json: await stored() });
     expect(live.routes).toEqual([{ destination: ["far"] }]);
     expect(live.destinations.far?.deadlineMs).toBe(60_000);
     const config = writeConfig({ folder, name: "again.json", json: changed });
@@ -67,7 +77,7 @@ describe("sekisho config push", () => {
   it("--dry-run shows the same and writes nothing", async () => {
     const ended = await push(withFar({ deadlineMs: 60_000 }), "--dry-run");
     expect(ended).toMatchObject(printing("destinations.far.deadlineMs: 60000"));
-    expect(stored()?.value).toBe("{}");
+    expect(await stored()).toEqual({});
   });
 
   it("refuses by name the destinations that need a deploy, where a route leads there", async () => {
@@ -75,7 +85,7 @@ describe("sekisho config push", () => {
     const json = withFar({ authorizer: { type: "sigv4", service: "lambda", region: "eu-west-1", functionArn } });
     const ended = await push(json);
     expect(ended).toMatchObject(failing(1, "need a deploy first: far (a route leads there)."));
-    expect(stored()?.value).toBe("{}");
+    expect(await stored()).toEqual({});
   });
 
   it("leaves out what needs a deploy and no route uses, so that the deployed worker takes the rest", async () => {
@@ -87,22 +97,64 @@ describe("sekisho config push", () => {
     };
     expect(await push(json)).toMatchObject(failing(0, "further is left out"));
     const deployed = createStageConfig({ config: parseConfig({ json: twoAccounts }), stageName: "prod" });
-    const live = withLiveSettings({ config: deployed, json: JSON.parse(stored()?.value ?? "") });
+    const live = withLiveSettings({ config: deployed, json: await stored() });
     expect(live.destinations.far?.deadlineMs).toBe(60_000);
   });
 
-  it("takes up to 8 KB, says what more than 4 KB costs, and refuses above that", async () => {
+  it("takes up to 64 KB, and refuses more", async () => {
     const routes = (count: number) => [
       ...Array.from({ length: count }, (_, index) => ({ channel: `C${1000 + index}`, destination: "far" })),
       { destination: "local" },
     ];
-    const large = await push({ ...twoAccounts, routes: routes(150) });
-    expect(large).toMatchObject(failing(0, "advanced"));
-    expect(stored()?.tier).toBe("Advanced");
-    const before = stored()?.value;
-    const tooLarge = await push({ ...twoAccounts, routes: routes(300) });
-    expect(tooLarge).toMatchObject(failing(1, "8192"));
-    expect(stored()?.value).toBe(before);
+    expect(await push({ ...twoAccounts, routes: routes(1000) })).toMatchObject({ code: 0 });
+    expect((await stored()).routes).toHaveLength(1001);
+    expect(await push({ ...twoAccounts, routes: routes(2000) })).toMatchObject(failing(1, "At most 65536"));
+    expect((await stored()).routes).toHaveLength(1001);
+  });
+
+  it("compares with what an older version pushed, and takes it over", async () => {
+    const far = { deadlineMs: 60_000, url: "https://moved.example/" };
+    pushFormerly(aws, JSON.stringify({ routes: [{ destination: "far" }], destinations: { far } }));
+    aws.parameters.put({ name: formerParameter, value: "{}", user: cloudFormation });
+    const dryRun = await push(withFar({ deadlineMs: 60_000 }), "--dry-run");
+    expect(dryRun.stdout).toContain('routes[0].destination: "far"');
+    expect(dryRun).toMatchObject(failing(0, "the address of far changes"));
+    expect(await stored()).toEqual({});
+    await push(withFar({ deadlineMs: 60_000 }));
+    expect((await stored()).destinations.far).toMatchObject({ deadlineMs: 60_000, url: "https://far.example/rpc" });
+    const calls = aws.calls.length;
+    await push(withFar({ deadlineMs: 60_000 }));
+    expect(aws.calls.slice(calls).map(({ action }) => action)).not.toContain("ssm:GetParameter");
+  });
+
+  it("refuses a stage of an older version, whose workers would not see the push", async () => {
+    const stackName = "Sekisho-prod-Verification";
+    const { FormerLiveSettings: RoutesParameter = "", ...outputs } = aws.stacks.get(stackName) ?? {};
+    aws.stacks.set(stackName, { ...outputs, RoutesParameter });
+    const ended = await push(withFar({ deadlineMs: 60_000 }));
+    expect(ended).toMatchObject(failing(1, "Deploy this version first (npx cdk deploy --all -c stage=prod)"));
+    expect(await stored()).toEqual({});
+  });
+
+  it("writes nothing where somebody else pushes at the same time", async () => {
+    await push(twoAccounts);
+    const call = aws.table.call.bind(aws.table);
+    const other = await call("GetItem", {
+      TableName: "tasks",
+      Key: { id: { S: "live-settings" } },
+      ConsistentRead: true,
+    });
+    aws.table.call = async (operation, input, limits) => {
+      if (operation === "UpdateItem") {
+        const Item = { ...other.Item, revision: { N: "9" } };
+        await call("PutItem", { TableName: "tasks", Item });
+      }
+      return call(operation, input, limits);
+    };
+    const before = await stored();
+    const ended = await push(withFar({ deadlineMs: 60_000 }));
+    expect(ended).toMatchObject(failing(1, "have changed since they were read. Nothing was written."));
+    expect(await stored()).toEqual(before);
   });
 
   it("says that the stage is not deployed, or that the credentials are the other account's", async () => {

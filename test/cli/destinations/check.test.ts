@@ -6,12 +6,13 @@ import { freePort } from "../../../lib/local/free-port.ts";
 import { failure, json, raw, result, silence } from "../../doubles/answers.ts";
 import { deployWorker } from "../../doubles/aws/deployed-worker.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
+import { pushedSettings, pushSettings } from "../../doubles/aws/pushed-settings.ts";
 import { createAuthority } from "../../doubles/issuers/certificates.ts";
 import { startTlsPeer } from "../../doubles/issuers/tls-peer.ts";
 import { connectionReset, type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
 import { folderOfFile } from "../../tooling/cleanup.ts";
 import { longestLimits } from "../../tooling/hang.ts";
-import { deploy, routesParameter, twoAccounts, verificationAccount, writeConfig } from "../aws/a-stage.ts";
+import { deploy, twoAccounts, verificationAccount, writeConfig } from "../aws/a-stage.ts";
 import { commandHere, failing } from "../aws/command-here.ts";
 
 const folder = folderOfFile();
@@ -210,6 +211,8 @@ describe("sekisho destinations check with credentials of AWS", () => {
     expect(received).toHaveLength(0);
   });
 
+  const readSettings = () => pushedSettings({ client: aws.table });
+
   it("checks a stage's destinations by its worker, with what was pushed, its address and its secrets", async () => {
     const far = { ...twoAccounts.destinations.far, url: `${peer.url}/healthy` };
     const staged = { ...twoAccounts, destinations: { ...twoAccounts.destinations, far } };
@@ -220,7 +223,7 @@ describe("sekisho destinations check with credentials of AWS", () => {
       functionArn: "arn:aws:lambda:eu-west-1:222222222222:function:url",
     };
     const executionAddress = JSON.stringify(address);
-    const worker = deployWorker({ aws, json: staged, stageName: "prod", executionAddress, routesParameter });
+    const worker = deployWorker({ aws, json: staged, stageName: "prod", executionAddress, readSettings });
     deploy({ aws, json: staged, executionAddress, workerFunction: worker.arn });
     const added = { ...staged, destinations: { ...staged.destinations, added: far } };
     const config = writeConfig({ folder, name: "staged.json", json: added });
@@ -245,7 +248,7 @@ describe("sekisho destinations check with credentials of AWS", () => {
     expect(await run("nobody")).toMatchObject(failing(2, "Known: local, far, added"));
     const deployed = JSON.parse(aws.stacks.get("Sekisho-prod-Verification")?.DeployedDestinations ?? "{}");
     const pushed = { destinations: { far: { fingerprint: deployed.far, url: `${peer.url}/refuses` } } };
-    aws.parameters.all.set(routesParameter, { value: JSON.stringify(pushed), tier: "Standard" });
+    await pushSettings({ client: aws.table, settings: JSON.stringify(pushed) });
     const [row] = rowsOf((await run("far")).stdout);
     expect(row).toMatchObject({ name: "far", health: "unhealthy", address: `${peer.url}/refuses` });
   });
@@ -257,7 +260,7 @@ describe("sekisho destinations check with credentials of AWS", () => {
       region: "eu-west-1",
       functionArn: "arn:aws:lambda:eu-west-1:222222222222:function:url",
     });
-    const worker = deployWorker({ aws, json: twoAccounts, stageName: "prod", executionAddress, routesParameter });
+    const worker = deployWorker({ aws, json: twoAccounts, stageName: "prod", executionAddress, readSettings });
     deploy({ aws, json: twoAccounts, executionAddress, workerFunction: worker.arn });
     aws.refusals.set("lambda:Invoke", { status: 403, name: "AccessDeniedException" });
     const config = writeConfig({ folder, name: "staged.json", json: twoAccounts });

@@ -7,8 +7,9 @@ import { createStageConfig } from "../../../lambdas/shared/config/stage-config.t
 import { findRoute } from "../../../lambdas/verification/gate/rules.ts";
 import { listPossibleRoutes } from "../../../lib/cli/destinations/possible-routes.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
+import { pushSettings } from "../../doubles/aws/pushed-settings.ts";
 import { folderOfFile } from "../../tooling/cleanup.ts";
-import { deploy, routesParameter, twoAccounts, verificationAccount, writeConfig } from "../aws/a-stage.ts";
+import { deploy, twoAccounts, verificationAccount, writeConfig } from "../aws/a-stage.ts";
 import { commandHere, failing } from "../aws/command-here.ts";
 
 const folder = folderOfFile();
@@ -107,7 +108,7 @@ describe("sekisho destinations list --stage", () => {
   it("shows what is in force: the deployed destinations with what was pushed since", async () => {
     const far = { fingerprint: fingerprints.far, deadlineMs: 60_000, url: "https://moved.example/" };
     const pushed = { routes: [{ destination: ["far", "local"] }], destinations: { far } };
-    aws.parameters.all.set(routesParameter, { value: JSON.stringify(pushed), tier: "Standard" });
+    await pushSettings({ client: aws.table, settings: JSON.stringify(pushed) });
     const { stdout, stderr } = await listed(twoAccounts, "--json");
     const { stage, destinations, routes } = JSON.parse(stdout);
     expect(stage).toBe("prod");
@@ -119,7 +120,7 @@ describe("sekisho destinations list --stage", () => {
   it("shows the deployed address, and says so, where another was pushed for another credential", async () => {
     const far = { fingerprint: "another", url: "https://moved.example/" };
     const value = JSON.stringify({ routes: twoAccounts.routes, destinations: { far } });
-    aws.parameters.all.set(routesParameter, { value, tier: "Standard" });
+    await pushSettings({ client: aws.table, settings: value });
     const { stdout, stderr } = await listed(twoAccounts, "--json");
     const { destinations, outdated } = JSON.parse(stdout);
     expect(destinations[1]).toMatchObject({ name: "far", address: twoAccounts.destinations.far.url });
@@ -148,7 +149,7 @@ describe("sekisho destinations list --stage", () => {
     const { stdout } = await listed({ ...twoAccounts, destinations: { local, far, further } }, "--json");
     expect(JSON.parse(stdout).destinations[2]).toMatchObject({ name: "further", needsDeploy: true });
     const value = JSON.stringify({ destinations: { local: {}, far: {} } });
-    aws.parameters.all.set(routesParameter, { value, tier: "Standard" });
+    await pushSettings({ client: aws.table, settings: value });
     const without = { ...twoAccounts, destinations: { local }, routes: [{ destination: "local" }] };
     expect(await listed(without)).toMatchObject(failing(1, "this file lacks: far"));
   });
@@ -158,7 +159,7 @@ describe("sekisho destinations list --stage", () => {
     const older = { ...twoAccounts, destinations: { local }, routes: [{ destination: "local" }] };
     deploy({ aws, json: older });
     const value = JSON.stringify({ destinations: { local: { deadlineMs: 60_000 }, far: {} }, routes: older.routes });
-    aws.parameters.all.set(routesParameter, { value, tier: "Standard" });
+    await pushSettings({ client: aws.table, settings: value });
     const { code, stdout } = await listed(older, "--json");
     expect(code).toBe(0);
     expect(JSON.parse(stdout).destinations).toMatchObject([{ name: "local", deadlineMs: 60_000 }]);

@@ -20,7 +20,8 @@ import { openReplacement } from "../../../lib/cli/destinations/replace-file.ts";
 import type { RouteKey } from "../../../lib/cli/destinations/route-key.ts";
 import { setRoute } from "../../../lib/cli/destinations/set-route.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
-import { deploy, routesParameter, twoAccounts, verificationAccount } from "../aws/a-stage.ts";
+import { pushedSettings } from "../../doubles/aws/pushed-settings.ts";
+import { deploy, twoAccounts, verificationAccount } from "../aws/a-stage.ts";
 import { commandHere, failing, printing } from "../aws/command-here.ts";
 
 const text = `{
@@ -120,12 +121,12 @@ describe("sekisho destinations set --stage", () => {
 
   const setInStage = (...args: string[]) =>
     commandHere(["destinations", "set", ...args, "--config", file, "--stage", "prod"], aws.env);
-  const stored = () => JSON.parse(aws.parameters.all.get(routesParameter)?.value ?? "");
+  const stored = async () => JSON.parse((await pushedSettings({ client: aws.table })) ?? "{}");
 
   it("brings the changed route to the stage as well", async () => {
     const ended = await setInStage("far,local");
     expect(ended).toMatchObject(printing("within a minute"));
-    expect(stored().routes.at(-1)).toEqual({ destination: ["far", "local"] });
+    expect((await stored()).routes.at(-1)).toEqual({ destination: ["far", "local"] });
     expect(JSON.parse(content()).routes.at(-1)).toEqual({ destination: ["far", "local"] });
     expect(await setInStage("far,local")).toMatchObject(printing("Nothing changes."));
   });
@@ -136,7 +137,7 @@ describe("sekisho destinations set --stage", () => {
     expect(ended).toMatchObject(printing("local -> far"));
     expect(ended.stdout).toContain('routes[1].destination[0]: "far"');
     expect(content()).toBe(before);
-    expect(stored()).toEqual({});
+    expect(await stored()).toEqual({});
   });
 
   const authorizer = { type: "web-identity", audience: "agents" };
@@ -151,7 +152,7 @@ describe("sekisho destinations set --stage", () => {
       code: 1,
       stderr: expect.stringContaining("need a deploy first: further (a route leads"),
     });
-    expect(stored()).toEqual({});
+    expect(await stored()).toEqual({});
     expect(content()).toBe(before);
   });
 
@@ -159,22 +160,22 @@ describe("sekisho destinations set --stage", () => {
     writeFileSync(file, JSON.stringify(withFurther()));
     const ended = await setInStage("far");
     expect(ended).toMatchObject(failing(0, "further is left out"));
-    expect(stored().routes.at(-1)).toEqual({ destination: ["far"] });
-    expect(Object.keys(stored().destinations)).toEqual(["local", "far"]);
+    expect((await stored()).routes.at(-1)).toEqual({ destination: ["far"] });
+    expect(Object.keys((await stored()).destinations)).toEqual(["local", "far"]);
     expect(JSON.parse(content()).routes.at(-1)).toEqual({ destination: "far" });
   });
 
   it("leaves the file as it is where AWS refuses, and the stage as it is where the file cannot be replaced", async () => {
     const before = content();
-    aws.refusals.set("ssm:PutParameter", { status: 400, name: "AccessDeniedException" });
+    aws.refusals.set("dynamodb:PutItem", { status: 400, name: "AccessDeniedException" });
     expect(await setInStage("far")).toMatchObject(failing(1, "lack the permission"));
     expect(content()).toBe(before);
     aws.refusals.clear();
-    const storedBefore = stored();
+    const storedBefore = await stored();
     writeFileSync(`${file}.${process.pid}.tmp`, "");
     const refused = await setInStage("far");
     expect(refused).toMatchObject(failing(1, "cannot be replaced (EEXIST)"));
-    expect(stored()).toEqual(storedBefore);
+    expect(await stored()).toEqual(storedBefore);
     expect(content()).toBe(before);
   });
 });

@@ -7,8 +7,9 @@ import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts"
 import { startVerificationServer, type VerificationServer } from "../../../lambdas/verification/ingress/server.ts";
 import { type DeployedWorker, deployWorker } from "../../doubles/aws/deployed-worker.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
+import { pushedSettings, pushSettings } from "../../doubles/aws/pushed-settings.ts";
 import type { WebServer } from "../../doubles/web-server.ts";
-import { deploy, executionAccount, routesParameter, twoAccounts, verificationAccount } from "../aws/a-stage.ts";
+import { deploy, executionAccount, twoAccounts, verificationAccount } from "../aws/a-stage.ts";
 import { startSqs } from "../aws/queues.ts";
 import { type Doctored, openMachine, secrets, startPeer, startSlack, told } from "./a-machine.ts";
 
@@ -58,7 +59,8 @@ beforeEach(async () => {
     functionArn: "arn:aws:lambda:eu-west-1:222222222222:function:url",
   };
   const executionAddress = JSON.stringify(address);
-  worker = deployWorker({ aws, json: file, stageName: "prod", executionAddress, routesParameter });
+  const readSettings = () => pushedSettings({ client: aws.table });
+  worker = deployWorker({ aws, json: file, stageName: "prod", executionAddress, readSettings });
   deploy({ aws, json: file, queues, executionAddress, workerFunction: worker.arn });
   aws.stacks.set(stackName, { ...aws.stacks.get(stackName), EventsUrl: `${entry.url}/slack/events` });
   for (const [name, value] of Object.entries({ SLACK_SIGNING_SECRET, SLACK_BOT_TOKEN, FAR_TOKEN: PEER_TOKEN })) {
@@ -131,7 +133,7 @@ describe("sekisho doctor --stage", () => {
   });
 
   it("explains live settings that cannot be read", async () => {
-    aws.parameters.all.set("/sekisho/prod/routes", { value: "no json", tier: "Standard" });
+    await pushSettings({ client: aws.table, settings: "no json" });
     const found = await doctor();
     expect(told(found, "live settings")).toMatch(/^failed: .* → .*config push/);
     expect(told(found, "stack")).toBe("ok: It is deployed.");
@@ -140,7 +142,7 @@ describe("sekisho doctor --stage", () => {
 
   it("explains live settings that were pushed for another peer or credential", async () => {
     const value = JSON.stringify({ destinations: { far: { fingerprint: "another", url: "https://other.example/" } } });
-    aws.parameters.all.set(routesParameter, { value, tier: "Standard" });
+    await pushSettings({ client: aws.table, settings: value });
     const found = await doctor();
     expect(told(found, "live settings")).toMatch(/^warning: .* far .*deployed address.* → .*config push --stage prod/);
     expect(told(found, "far")).toMatch(/^ok: A peer/);

@@ -57,6 +57,7 @@ const changing = [
   "npx cdk bootstrap aws://222222222222/eu-central-1 --trust 111111111111 --cloudformation-execution-policies arn:aws:iam::aws:policy/AdministratorAccess",
   "npx cdk deploy --all",
   "npx cdk deploy --all -c stage=dev",
+  "npx cdk deploy Verification --exclusively -c stage=dev",
   "npx cdk deploy --all --require-approval never -c stage=prod",
   "npx cdk diff -c stage=dev",
   "npx cdk diff -c stage=prod",

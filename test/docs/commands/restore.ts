@@ -1,4 +1,4 @@
-/** The commands that copy records from a restored table, run by a shell with a double of the AWS CLI. */
+/** The commands that copy records of a table, run by a shell with a double of the AWS CLI. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,11 +6,13 @@ import { join } from "node:path";
 import { expect } from "@jest/globals";
 import { toRecordAttributes } from "../../../lambdas/shared/engine/aws/task-store.ts";
 import type { TaskItem } from "../../../lambdas/shared/engine/ports.ts";
+import type { StoredSettings } from "../../../lambdas/verification/config/stored-settings.ts";
 import { hangMs } from "../../tooling/hang.ts";
 import type { LookEntry } from "./entry.ts";
 
 const scan = "aws dynamodb scan --table-name TABLE-restored --consistent-read --output json";
 const split = "split -l 1 -a 6 - items/";
+const copySettings = `aws dynamodb get-item --table-name TABLE --key '{"id":{"S":"live-settings"}}' --consistent-read --query Item.data.S --output text | jq -r .settings > live-settings.json`;
 const makeFolder = "mkdir items";
 const copyAll = `${scan} | jq -c '.Items[]' | ${split}`;
 const copyWithoutOpenTasks = `${scan} | jq -c '.Items[] | select(.data.S | fromjson | .message == null or .state == "done")' | ${split}`;
@@ -21,6 +23,7 @@ const put =
 const double = `#!${process.execPath}
 const { appendFileSync, readFileSync } = require("node:fs");
 const [, verb] = process.argv.slice(2);
+if (verb === "get-item") process.stdout.write(JSON.parse(readFileSync("scan.json", "utf8")).Items[0].data.S + "\\n");
 if (verb === "scan") process.stdout.write(readFileSync("scan.json", "utf8"));
 if (verb === "put-item") {
   const item = JSON.parse(readFileSync(process.argv.at(-1).slice("file://".length), "utf8"));
@@ -72,6 +75,27 @@ function idsThatAreCopied(copy: string): string[] {
   }
 }
 
+/** The file that the command writes, where the table has these live settings. */
+function copyOfSettings(settings: string): string {
+  const directory = mkdtempSync(join(tmpdir(), "sekisho-restore-"));
+  try {
+    writeFileSync(join(directory, "aws"), double);
+    chmodSync(join(directory, "aws"), 0o755);
+    const record: StoredSettings = { ...common, id: "live-settings", state: "live_settings", settings };
+    writeFileSync(
+      join(directory, "scan.json"),
+      JSON.stringify({ Items: [toRecordAttributes({ item: record, writer: "w" })] }),
+    );
+    const env = { PATH: `${directory}:${process.env.PATH}` };
+    const run = spawnSync("sh", ["-c", copySettings], { cwd: directory, env, encoding: "utf8", timeout: 60_000 });
+    expect(run).toMatchObject({ status: 0 });
+    return readFileSync(join(directory, "live-settings.json"), "utf8");
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+const pushed = JSON.stringify({ routes: [{ word: 'a "word"', destination: "far" }] });
 const finished = ["allowlist", "finished", "history", "thread:C1/1"];
 const because = "it is run with a double of the AWS CLI";
 const hasJq = (process.env.PATH ?? "").split(":").some((folder) => existsSync(join(folder, "jq")));
@@ -90,4 +114,9 @@ export const restoreCommands: LookEntry[] = [
     look: ifJq(() => expect(idsThatAreCopied(copyWithoutOpenTasks)).toEqual(finished)),
   },
   { command: put, because, look: () => {} },
+  {
+    command: copySettings,
+    because,
+    look: ifJq(() => expect(copyOfSettings(pushed)).toBe(`${pushed}\n`)),
+  },
 ];

@@ -6,18 +6,20 @@ import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.
 import { createFingerprints } from "../../../lambdas/shared/config/live-settings.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
-
+import { openDynamoDb } from "../../../lambdas/shared/engine/aws/client.ts";
 import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";
 import { startVerificationServer } from "../../../lambdas/verification/ingress/server.ts";
 import { botScopes } from "../../../lambdas/verification/slack/api/manifest.ts";
 import { formatStackName, verificationOutputs } from "../../../lib/cdk/names.ts";
 import { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
-import { executionAccount, verificationAccount } from "../../cli/aws/a-stage.ts";
+import { cloudFormation, executionAccount, verificationAccount } from "../../cli/aws/a-stage.ts";
 import { failure } from "../../doubles/answers.ts";
 import { deployWorker } from "../../doubles/aws/deployed-worker.ts";
+import { emulatedAws } from "../../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { openEmulators } from "../../doubles/aws/open-emulators.ts";
+import { pushedSettings } from "../../doubles/aws/pushed-settings.ts";
 import { startWebServer } from "../../doubles/web-server.ts";
 import { type Machine, openMachine } from "./machine.ts";
 
@@ -33,6 +35,7 @@ export async function openStageWorld(): Promise<StageWorld> {
   };
   const [dynamoUrl, sqsUrl] = [emulators.dynamo.endpoint, emulators.queues.endpoint];
   const aws = await startAwsServices({ account: verificationAccount, sqsUrl, dynamoUrl });
+  const dynamo = openDynamoDb(emulatedAws(dynamoUrl));
   const peer = await startWebServer({ handle: async ({ body }) => failure(JSON.parse(`${body}`), "method_not_found") });
   const slack = await startFakeSlack({
     signingSecret: secrets.SLACK_SIGNING_SECRET,
@@ -48,14 +51,15 @@ export async function openStageWorld(): Promise<StageWorld> {
   for (const stageName of ["dev", "prod"]) {
     const { queueUrl, deadLettersUrl } = await createQueuePair({ client: clients.queues, maxReceiveCount: 5 });
     const executionAddress = JSON.stringify({ transport: "https", url: peer.url, region, functionArn });
-    const routes = `/sekisho/${stageName}/routes`;
-    aws.parameters.all.set(routes, { value: "{}", tier: "Standard" });
+    const tableName = await createTaskTable({ client: clients.dynamo });
+    const former = `CFN-LiveSettings-${stageName}`;
+    aws.parameters.put({ name: former, value: "{}", user: cloudFormation });
     aws.stacks.set(formatStackName({ stageName, zone: "Verification" }), {
       [verificationOutputs.eventsUrl]: `${entry.url}/slack/events`,
       [verificationOutputs.queueUrl]: queueUrl,
       [verificationOutputs.deadLettersUrl]: deadLettersUrl,
-      [verificationOutputs.tableName]: await createTaskTable({ client: clients.dynamo }),
-      [verificationOutputs.routesParameter]: routes,
+      [verificationOutputs.tableName]: tableName,
+      [verificationOutputs.formerLiveSettings]: former,
       [verificationOutputs.deployedDestinations]: JSON.stringify(
         createFingerprints(createStageConfig({ config: parseConfig({ json }), stageName })),
       ),
@@ -65,7 +69,7 @@ export async function openStageWorld(): Promise<StageWorld> {
         json,
         stageName,
         executionAddress,
-        routesParameter: routes,
+        readSettings: () => pushedSettings({ client: dynamo, table: tableName }),
       }).arn,
     });
   }

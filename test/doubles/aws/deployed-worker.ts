@@ -21,19 +21,19 @@ export type DeployedWorker = {
   canReach: { store: boolean; queue: boolean; liveSettings: boolean };
 };
 
-/** `json` is the deployed configuration. */
+/** `json` is the deployed configuration. `readSettings` reads the live settings as the worker does. */
 export function deployWorker({
   aws,
   json,
   stageName,
   executionAddress,
-  routesParameter,
+  readSettings,
 }: {
   aws: AwsServices;
   json: unknown;
   stageName: string;
   executionAddress: string;
-  routesParameter: string;
+  readSettings: () => Promise<string | undefined>;
 }): DeployedWorker {
   const worker: DeployedWorker = {
     arn: `arn:aws:lambda:eu-central-1:${aws.account}:function:worker-of-${stageName}:${operatorAlias}`,
@@ -47,7 +47,7 @@ export function deployWorker({
     const joined = (settings: typeof deployed) => withExecutionAddress({ config: settings, address });
     if (!worker.canReach.liveSettings) return { config: joined(deployed), liveSettings: "unreadable" };
     try {
-      const { value } = aws.parameters.all.get(routesParameter) ?? { value: "{}" };
+      const value = (await readSettings()) ?? "{}";
       return { config: joined(withLiveSettings({ config: deployed, json: JSON.parse(value) })), liveSettings: "read" };
     } catch {
       return { config: joined(deployed), liveSettings: "refused" };

@@ -1,4 +1,5 @@
 /** The AWS services of `json-services.ts`, each as far as the command line uses it. */
+import type { DynamoDb } from "../../../lambdas/shared/engine/aws/client.ts";
 import { escapeXml, json, jsonError, xml, xmlError } from "./json-services-wire.ts";
 
 export type StoredSecret = { value?: string; deleted?: boolean; description?: string; tags?: unknown };
@@ -33,35 +34,6 @@ export function createSecrets() {
           return json({ Name: SecretId });
       }
       return jsonError({ status: 400, name: "InvalidAction", message: action });
-    },
-  };
-}
-
-type Parameter = { value: string; tier: "Standard" | "Advanced" };
-
-/** Systems Manager's parameters. A standard parameter holds 4 KB; only an advanced one holds more. */
-export function createParameters() {
-  const all = new Map<string, Parameter>();
-  return {
-    all,
-    handle(action: string, input: Record<string, unknown>): Response {
-      const { Name = "", Value = "", Tier } = input as Record<string, string | undefined>;
-      const known = all.get(Name);
-      if (action === "GetParameter") {
-        if (known === undefined) return jsonError({ status: 400, name: "ParameterNotFound", message: Name });
-        return json({ Parameter: { Name, Type: "String", Value: known.value, Version: 1 } });
-      }
-      if (action !== "PutParameter") return jsonError({ status: 400, name: "InvalidAction", message: action });
-      if (known !== undefined && input.Overwrite !== true) {
-        return jsonError({ status: 400, name: "ParameterAlreadyExists", message: Name });
-      }
-      const bytes = Buffer.byteLength(Value);
-      const tier = Tier === "Intelligent-Tiering" && bytes > 4096 ? "Advanced" : (known?.tier ?? "Standard");
-      if (bytes > (tier === "Advanced" ? 8192 : 4096)) {
-        return jsonError({ status: 400, name: "ValidationException", message: Value });
-      }
-      all.set(Name, { value: Value, tier });
-      return json({ Version: 2, Tier: tier });
     },
   };
 }
@@ -131,16 +103,16 @@ export function describeStacks(stacks: Stacks, stack: string): Response {
   return xml({ action: "DescribeStacks", result });
 }
 
-/** By request id: the task's state. */
-export type TaskStates = Map<string, string>;
-
-/** DynamoDB's GetItem of a task's record, exactly as the command line calls it. */
-export function getTaskItem(tasks: TaskStates, action: string, input: Record<string, unknown>): Response {
-  const { TableName, Key, ConsistentRead } = input as { TableName: string; Key: unknown; ConsistentRead?: boolean };
-  const [, id] = /^\{"id":\{"S":"([^"]+)"\}\}$/.exec(JSON.stringify(Key)) ?? [];
-  if (action !== "GetItem" || TableName !== "tasks" || id === undefined || ConsistentRead !== true) {
-    return jsonError({ status: 400, name: "ValidationException", message: action });
+/** One operation of DynamoDB on the table `tasks`. */
+export async function callTable(table: DynamoDb, action: string, input: { TableName?: string }): Promise<Response> {
+  if (input.TableName !== "tasks") {
+    return jsonError({ status: 400, name: "ResourceNotFoundException", message: String(input.TableName) });
   }
-  const state = tasks.get(id);
-  return json(state === undefined ? {} : { Item: { id: { S: id }, state: { S: state } } });
+  try {
+    return json(await table.call(action as "GetItem", input as never));
+  } catch (thrown) {
+    const { name, Item } = Object(thrown);
+    const body = { __type: `com.amazonaws.dynamodb.v20120810#${name}`, message: name, ...(Item && { Item }) };
+    return Response.json(body, { status: 400, headers: { "content-type": "application/x-amz-json-1.0" } });
+  }
 }

@@ -3,22 +3,23 @@
  * line uses them. Calls to SQS and DynamoDB go to their emulators if there are any. Every request must have a valid
  * signature for its service.
  */
+import type { DynamoDb } from "../../../lambdas/shared/engine/aws/client.ts";
 import { type KnownCredentials, sigv4Problem } from "../sigv4-check.ts";
 import { type Received, startWebServer, type WebServer } from "../web-server.ts";
+import { openCountingDynamoDb } from "./counting-dynamodb.ts";
 import {
+  callTable,
   createFederation,
-  createParameters,
   createSecrets,
   describeStacks,
   type Functions,
-  getTaskItem,
   invoke,
   invokedFunction,
   lambdaError,
   type Stacks,
-  type TaskStates,
 } from "./json-services-handlers.ts";
 import { jsonError, xml, xmlError } from "./json-services-wire.ts";
+import { createParameters } from "./parameters.ts";
 
 export type ServiceCall = { action: string; region: string; body: string };
 
@@ -47,14 +48,14 @@ export async function startAwsServices({
 }: {
   account: string;
   sqsUrl?: string;
-  /** Without it, `tasks` is the table. */
+  /** Without it, the only table is `tasks`. */
   dynamoUrl?: string;
 }) {
   const secrets = createSecrets();
   const parameters = createParameters();
   const stacks: Stacks = new Map();
   const federation = createFederation();
-  const tasks: TaskStates = new Map();
+  const { client: table, close: closeTable }: { client: DynamoDb; close(): void } = openCountingDynamoDb();
   const functions: Functions = new Map();
   const calls: ServiceCall[] = [];
   const refusals = new Map<string, { status: number; name: string }>();
@@ -78,7 +79,7 @@ export async function startAwsServices({
       case "ssm":
         return parameters.handle(action, JSON.parse(body));
       case "dynamodb":
-        return getTaskItem(tasks, action, JSON.parse(body));
+        return callTable(table, action, JSON.parse(body));
       case "sts":
         return xml({
           action,
@@ -110,7 +111,8 @@ export async function startAwsServices({
     parameters,
     stacks,
     federation,
-    tasks,
+    /** The table `tasks`, unless there is an emulator. */
+    table,
     functions,
     /** All calls, in order. */
     calls,
@@ -118,7 +120,10 @@ export async function startAwsServices({
     refusals,
     /** By `service:Action`: never answers. */
     unanswered,
-    close: server.close,
+    async close() {
+      await server.close();
+      closeTable();
+    },
   };
   return services;
 }

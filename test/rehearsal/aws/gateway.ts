@@ -15,7 +15,7 @@ import { type AwsCall, readCall } from "./read-call.ts";
 /** Answers a call that was allowed. */
 export type Backend = (request: { call: AwsCall; received: Received; caller: Caller }) => Promise<Response>;
 
-export type RecordedCall = Pick<AwsCall, "action" | "resources"> & { caller: string; kind: Caller["kind"] };
+export type RecordedCall = Pick<AwsCall, "action" | "resources" | "context"> & { caller: string; kind: Caller["kind"] };
 
 /** Returns a response that replaces the service's own, or undefined to let the call pass. It may also change the input. */
 export type Fault = (request: { call: AwsCall; caller: Caller; text: string }) => Response | undefined;
@@ -81,7 +81,7 @@ export async function startGateway({
         return refuse(service, "AccessDeniedException", problem);
       }
     }
-    calls.push({ action, resources, caller: caller.name, kind: caller.kind });
+    calls.push({ action, resources, context, caller: caller.name, kind: caller.kind });
     const text = Buffer.from(body).toString("utf8");
     for (const fault of faults) {
       const response = fault({ call, caller, text });

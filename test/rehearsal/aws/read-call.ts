@@ -58,7 +58,8 @@ export function readCall({
     const input = JSON.parse(Buffer.from(body).toString("utf8")) as Record<string, unknown>;
     const action = `${prefixes[named] ?? named}:${operation}`;
     if (operation === "TransactWriteItems") return readTransaction({ service: named, action, input, place });
-    return { service: named, action, resources: resourcesOf({ service: named, input, place }), input };
+    const context = named === "dynamodb" ? leadingKeysOf(input) : {};
+    return { service: named, action, resources: resourcesOf({ service: named, input, place }), input, context };
   }
   const [path = "", query] = target.split("?");
   if (path === "/") return readQueryCall({ received, place });
@@ -128,6 +129,12 @@ function converse({ modelId, place, body }: { modelId: string; place: Place; bod
       : { resources: [profile, model], context: { "bedrock:inferenceprofilearn": profile } }),
     input: JSON.parse(Buffer.from(body).toString("utf8")) as Record<string, unknown>,
   };
+}
+
+/** The key of a call of one item: https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html */
+function leadingKeysOf({ Key, Item }: Record<string, unknown>): Context {
+  const { id } = Object(Key ?? Item) as { id?: { S?: string } };
+  return id?.S === undefined ? {} : { "dynamodb:leadingkeys": [id.S] };
 }
 
 function resourcesOf({

@@ -1,5 +1,6 @@
 /** Secrets, parameters, tables and buckets of the templates. */
 import { createHash } from "node:crypto";
+import type { Parameters } from "../../doubles/aws/parameters.ts";
 import { createS3Double, type S3Double } from "../../doubles/aws/s3.ts";
 import { hangSignal } from "../../tooling/hang.ts";
 import type { Dependencies } from "../compute.ts";
@@ -10,8 +11,6 @@ import type { Backend } from "./gateway.ts";
 export type StoredValues = {
   secrets: Backend;
   parameters: Backend;
-  /** By name. */
-  parameterValues: Map<string, string>;
 };
 
 /** Returns the ARN of a secret. It ends in six characters that AWS chooses when the secret is created. */
@@ -22,22 +21,16 @@ export function secretArn({ id, account, region }: { id: string; account: string
 }
 
 export function storeValues({
-  resolver,
   secrets,
+  parameters,
   onProblem,
 }: {
-  resolver: Resolver;
   secrets: Record<string, string>;
+  parameters: Parameters;
   onProblem: (problem: string) => void;
 }): StoredValues {
   const secretValues = new Map(Object.entries(secrets));
-  const parameterValues = new Map(
-    resolver
-      .resources("AWS::SSM::Parameter")
-      .map((parameter) => [parameter.ref, String(parameter.properties.Value)] as const),
-  );
   return {
-    parameterValues,
     async secrets({ call: { action, input }, caller }) {
       const id = String(input.SecretId);
       const value = secretValues.get(id) ?? secretValues.get(/:secret:(.*)-[^-]{6}$/.exec(id)?.[1] ?? "");
@@ -49,12 +42,9 @@ export function storeValues({
       return awsFailure({ service: "secretsmanager", name: "ResourceNotFoundException" });
     },
     async parameters({ call: { action, input }, caller }) {
-      const Name = String(input.Name);
-      const Value = parameterValues.get(Name);
-      if (action === "ssm:GetParameter" && Value !== undefined)
-        return Response.json({ Parameter: { Name, Value, Type: "String", Version: 1 } });
-      onProblem(`${caller.name} asked for ${action} of the parameter ${Name}, which no template has.`);
-      return awsFailure({ service: "ssm", name: "ParameterNotFound" });
+      const response = parameters.handle(action.slice(4), input);
+      if (!response.ok) onProblem(`${caller.name} asked for ${action} of ${input.Name}, which no template has.`);
+      return response;
     },
   };
 }

@@ -14,6 +14,7 @@ const knownKeys = new Set([
   "aws:resourceaccount",
   "aws:sourceaccount",
   "aws:sourcearn",
+  "dynamodb:leadingkeys",
   "kms:viaservice",
   "kms:calleraccount",
   "lambda:functionurlauthtype",

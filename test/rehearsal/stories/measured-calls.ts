@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ExecutionKind } from "../../../lambdas/shared/config/stage-schema.ts";
+import { liveSettingsId } from "../../../lambdas/verification/config/stored-settings.ts";
 import type { EmfDocument } from "../../shared/telemetry/emf-rules.ts";
 import type { Fault, RecordedCall } from "../aws/gateway.ts";
 import { quiet } from "../stage.ts";
@@ -38,12 +39,12 @@ async function measure(world: World): Promise<Calls> {
   ]);
   // The key of the agent card is read for A2A clients only.
   const calls = world.gateway.calls.filter(({ resources }) => !resources.join().includes("CARD_KEY"));
-  const cachedCounts = cachedCountsOf(calls);
+  const cachedCalls = cachedCallsOf(calls);
   world.pace.mostBatches = Number.POSITIVE_INFINITY;
   const polls = long.polls - short.polls;
   if (polls <= 0) throw new Error("A longer task was not polled more often.");
   return {
-    sync: sorted({ ...cachedCounts, ...sync.counts }),
+    sync: sorted(count([...cachedCalls, ...sync.calls])),
     perPoll: sorted(perPoll({ long: long.counts, short: short.counts, polls })),
     logBytes: { sync: sync.logBytes, perPoll: Math.round((long.logBytes - short.logBytes) / polls) },
     customMetrics: customMetricsOf(world.lines.slice(firstLine)).size,
@@ -64,7 +65,8 @@ async function countsDuring(world: World, story: () => Promise<{ requestId: stri
   await quiet(world);
   const polls = logged(world, { request_id: requestId, message: "call_answered", operation: "get_task" }).length;
   const logBytes = loggedBytesOf(world.lines.slice(fromLine));
-  return { counts: countsOf(world.gateway.calls.slice(from)), logBytes, polls };
+  const calls = callsOfTask(world.gateway.calls.slice(from));
+  return { calls, counts: count(calls), logBytes, polls };
 }
 
 /** Returns the calls without those whose number is chance: a long poll reads the table until the agent starts. */
@@ -113,20 +115,23 @@ function sorted(counts: Counts): Counts {
 
 type Counts = Record<string, number>;
 
-/** A process caches their results. */
-const cached: readonly string[] = ["secretsmanager:GetSecretValue", "ssm:GetParameter"];
-
-/** Leaves out cached calls, and the calls that AWS makes for an event source. */
-function countsOf(calls: readonly RecordedCall[]): Counts {
-  return count(calls.filter(({ action, kind }) => kind === "code" && !cached.includes(action)));
+/** A process caches secrets and the live settings. */
+function isCached({ action, context }: RecordedCall): boolean {
+  return (
+    action === "secretsmanager:GetSecretValue" || [context?.["dynamodb:leadingkeys"]].flat().includes(liveSettingsId)
+  );
 }
 
-/** Counts cached calls once per function, because its number of processes is chance. */
-function cachedCountsOf(calls: readonly RecordedCall[]): Counts {
-  const once = new Map<string, RecordedCall>();
-  for (const call of calls)
-    if (cached.includes(call.action)) once.set(`${call.caller} ${call.action} ${call.resources.join()}`, call);
-  return count([...once.values()]);
+/** Leaves out cached calls, the look for former live settings when a process starts, and the calls that AWS makes for an event source. */
+function callsOfTask(calls: readonly RecordedCall[]): RecordedCall[] {
+  return calls.filter((call) => call.kind === "code" && !isCached(call) && !call.action.startsWith("ssm:"));
+}
+
+/** Takes cached reads once per function, because its number of processes is chance. */
+function cachedCallsOf(calls: readonly RecordedCall[]): RecordedCall[] {
+  const reads = calls.filter((call) => isCached(call) && /:Get/.test(call.action));
+  const once = new Map(reads.map((call) => [`${call.caller} ${call.action} ${call.resources.join()}`, call]));
+  return [...once.values()];
 }
 
 function count(calls: readonly RecordedCall[]): Counts {

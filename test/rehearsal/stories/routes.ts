@@ -1,5 +1,8 @@
 /** Stories of routes that change while tasks are under way. */
+import { openDynamoDb } from "../../../lambdas/shared/engine/aws/client.ts";
 import type { PostedByFakePerson } from "../../../lib/local/fake-slack/persons.ts";
+import { emulatedAws } from "../../doubles/aws/emulators.ts";
+import { pushSettings } from "../../doubles/aws/pushed-settings.ts";
 import { startWorkersAnew, verificationOutput } from "../stage.ts";
 import type { World } from "../world.ts";
 import { answer, logged } from "./messages.ts";
@@ -9,8 +12,9 @@ import { answer, logged } from "./messages.ts";
  * warm one reads the routes only every half minute.
  */
 export async function changeRoutes(world: World, ...destinations: string[]): Promise<void> {
-  const parameter = verificationOutput(world, "routesParameter");
-  world.values.parameterValues.set(parameter, JSON.stringify({ routes: [{ destination: destinations }] }));
+  const client = openDynamoDb({ ...emulatedAws(world.tablesUrl), region: "us-east-1" });
+  const settings = JSON.stringify({ routes: [{ destination: destinations }] });
+  await pushSettings({ client, table: verificationOutput(world, "tableName"), settings });
   await startWorkersAnew(world);
 }
 

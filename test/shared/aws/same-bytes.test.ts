@@ -16,10 +16,10 @@ import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-s
 import type { TaskItem } from "../../../lambdas/shared/engine/ports.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { version } from "../../../lambdas/shared/version.ts";
+import { createReadFormer, openSsm } from "../../../lambdas/verification/config/former-settings.ts";
 import { createSendToQueue } from "../../../lambdas/verification/ingress/http-api.ts";
 import { createManagedInstallations } from "../../../lambdas/verification/installations/managed-installations.ts";
 import { createTableLedger } from "../../../lambdas/verification/oauth/table-ledger.ts";
-import { fetchParameter } from "../../../lambdas/verification/worker/live-config.ts";
 import { serve } from "../../doubles/serving.ts";
 import { sigv4Problem } from "../../doubles/sigv4-check.ts";
 import type { Received } from "../../doubles/web-server.ts";
@@ -49,7 +49,7 @@ const sdks: Record<string, { sdk: Sdk; open: (config: object) => Client }> = {
 /** Succeeds with whatever the caller needs to go on. */
 const answers: Record<string, object> = {
   GetSecretValue: { SecretString: '{"team":"T1"}' },
-  GetParameter: { Parameter: { Value: "{}" } },
+  GetParameter: { Parameter: { Value: "{}", Version: 2 } },
   ReceiveMessage: { Messages: [] },
 };
 const refusals: Record<string, string> = { CreateSecret: "InvalidRequestException" };
@@ -201,7 +201,10 @@ const calls: Record<string, { operations: string[]; act: (aws: AwsDependencies) 
     act: (aws) =>
       createTableLedger({ table: "tasks", aws, now: () => nowMs }).useState({ id: "state", issuedAtMs: nowMs }),
   },
-  "the live settings are read": { operations: ["GetParameter"], act: (aws) => fetchParameter({ aws, name: "/a/b" })() },
+  "the former live settings are read": {
+    operations: ["GetParameter", "GetParameterHistory"],
+    act: (aws) => createReadFormer({ ssm: openSsm(aws), name: "/a/b" })(),
+  },
   "a secret is read": { operations: ["GetSecretValue"], act: (aws) => createReadManagedSecret(aws)({ id: "a/b" }) },
   "an installation is read": {
     operations: ["GetSecretValue"],

@@ -9,6 +9,7 @@ import {
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { createFingerprints } from "../../../lambdas/shared/config/live-settings.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { openDynamoDb } from "../../../lambdas/shared/engine/aws/client.ts";
 import { createDeadLetterHandler } from "../../../lambdas/verification/handlers/dead-letter-handler.ts";
 import {
   createVerificationWorkerHandler,
@@ -16,9 +17,10 @@ import {
 } from "../../../lambdas/verification/handlers/worker-handler.ts";
 import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
-import { emulatorAccess, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
+import { emulatedAws, emulatorAccess, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
 import { type OpenEmulators, openEmulators } from "../../doubles/aws/open-emulators.ts";
+import { pushSettings } from "../../doubles/aws/pushed-settings.ts";
 import { createSqsRecord } from "../../doubles/aws/sqs-event.ts";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
 import { sampleAsk } from "../task/sample.ts";
@@ -42,8 +44,8 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   let clients: OpenEmulators["clients"];
   let slack: FakeSlack;
   let servers: WebServer[];
-  /** What Secrets Manager and Systems Manager hold (`formerly`: bot tokens that are given first, once each), and which methods each peer was called by. */
-  let values: { secrets: Record<string, string>; formerly: string[]; parameter: string };
+  /** What Secrets Manager holds (`formerly`: bot tokens that are given first, once each), and which methods each peer was called by. */
+  let values: { secrets: Record<string, string>; formerly: string[] };
   let calls: { peer: string; method: string; token: string | null }[];
   let queueUrl: string;
   let archiveUrl: string;
@@ -56,7 +58,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   afterAll(() => opened.close());
 
   beforeEach(async () => {
-    values = { secrets: { bot: botToken, peer: "token-1" }, formerly: [], parameter: "{}" };
+    values = { secrets: { bot: botToken, peer: "token-1" }, formerly: [] };
     calls = [];
     slack = await startFakeSlack({ signingSecret: "s", botToken });
     const services = await startWebServer({ handle: async ({ request, body }) => answerOfAws(request, body) });
@@ -100,10 +102,16 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   function answerOfAws(request: Request, body: Uint8Array): Response {
     const input = JSON.parse(Buffer.from(body).toString());
     if (request.headers.get("x-amz-target") === "AmazonSSM.GetParameter") {
-      return Response.json({ Parameter: { Name: input.Name, Value: values.parameter } });
+      return Response.json({ Parameter: { Name: input.Name, Value: "{}", Version: 1 } });
     }
     const former = input.SecretId === "bot" ? values.formerly.shift() : undefined;
     return Response.json({ SecretString: former ?? values.secrets[input.SecretId] });
+  }
+
+  /** The live settings, as `config push` stores them. */
+  function push(settings: string): Promise<void> {
+    const client = openDynamoDb(emulatedAws(emulators.dynamo.endpoint));
+    return pushSettings({ client, table: process.env.SEKISHO_TABLE ?? "", settings });
   }
 
   /** Takes only the token that Secrets Manager holds. */
@@ -194,10 +202,10 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   });
 
   it("go where the live settings say, and refuse what does not fit", async () => {
-    values.parameter = JSON.stringify({ routes: [{ destination: "second" }] });
+    await push(JSON.stringify({ routes: [{ destination: "second" }] }));
     const handle = createVerificationWorkerHandler({ config });
     expect(await answers(handle, (await ask()).message)).toEqual(["An answer of the second."]);
-    values.parameter = JSON.stringify({ routes: [{ destination: "third" }] });
+    await push(JSON.stringify({ routes: [{ destination: "third" }] }));
     const refusing = createVerificationWorkerHandler({ config });
     expect(await answers(refusing, (await ask()).message)).toEqual(["An answer of the first."]);
   });
@@ -244,7 +252,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     const context = ofOperator;
     const { second: fingerprint } = createFingerprints(parseConfig({ json: config }));
     const pushed = { destinations: { second: { fingerprint, url: servers[1]?.url } } };
-    values.parameter = JSON.stringify(pushed);
+    await push(JSON.stringify(pushed));
     expect(await handle({ operator: "check_worker" }, context)).toEqual({
       liveSettings: "read",
       store: { ok: true },
@@ -266,13 +274,18 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     for (const secret of [botToken, "token-1", "token-2"]) expect(JSON.stringify([all, some])).not.toContain(secret);
   });
 
+  it("say that the live settings do not fit", async () => {
+    await push(JSON.stringify({ routes: [{ destination: "third" }] }));
+    const answer = await createVerificationWorkerHandler({ config })({ operator: "check_worker" }, ofOperator);
+    expect(answer).toMatchObject({ liveSettings: "refused", store: { ok: true } });
+  });
+
   it("say what the worker does not reach", async () => {
     process.env = { ...process.env, SEKISHO_TABLE: "no-such-table" };
-    values.parameter = JSON.stringify({ routes: [{ destination: "third" }] });
     values.secrets.bot = "xoxb-of-somebody-else";
     const answer = await createVerificationWorkerHandler({ config })({ operator: "check_worker" }, ofOperator);
     expect(answer).toEqual({
-      liveSettings: "refused",
+      liveSettings: "unreadable",
       store: { ok: false, error: "ResourceNotFoundException" },
       queue: { ok: true },
       bot: { state: "refused", error: "invalid_auth" },

@@ -39,7 +39,7 @@ export const assumptions = {
   tasksPerCachedRead: {
     value: 10,
     unit: "tasks",
-    what: "per read of a secret or parameter, which is cached for a minute",
+    what: "per read of a secret, which is cached for a minute",
   },
   kmsPerTask: { value: 0.1, unit: "requests", what: "to KMS per task, because SQS and DynamoDB cache data keys" },
   platformLogBytes: { value: 400, unit: "bytes", what: "START, END and REPORT lines of one Lambda invocation" },

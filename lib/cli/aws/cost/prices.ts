@@ -29,7 +29,6 @@ export const priceList = {
     kmsKeyMonth: { usd: 1, per: 1, unit: "keys, a month", source: source("kms") },
     kmsRequest: { usd: 0.03, per: 1e4, unit: "requests", source: source("kms") },
     secretRead: { usd: 0.05, per: 1e4, unit: "calls", source: source("secrets-manager") },
-    parameterRead: { usd: 0, per: 1, unit: "calls, standard throughput", source: source("systems-manager") },
     s3Put: { usd: 0.005, per: 1000, unit: "files put into the bucket", source: source("s3") },
     s3Get: { usd: 0.0004, per: 1000, unit: "files read from the bucket", source: source("s3") },
     secretMonth: { usd: 0.4, per: 1, unit: "secrets, a month", source: source("secrets-manager") },

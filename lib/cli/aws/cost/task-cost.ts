@@ -92,9 +92,7 @@ export function estimateTask(
       toDollars("dynamodbRead", reads) +
       toDollars("dynamodbGbMonth", recordGb) +
       toDollars("dynamodbRecoveryGbMonth", recordGb),
-    "Secrets Manager":
-      toDollars("secretRead", count(/^secretsmanager:/) / a.tasksPerCachedRead.value) +
-      toDollars("parameterRead", count(/^ssm:/) / a.tasksPerCachedRead.value),
+    "Secrets Manager": toDollars("secretRead", count(/^secretsmanager:/) / a.tasksPerCachedRead.value),
     KMS: toDollars("kmsRequest", a.kmsPerTask.value),
     "CloudWatch Logs": toDollars("logGb", allLogBytes / 1e9),
     ...estimateAgentcoreCost(use),

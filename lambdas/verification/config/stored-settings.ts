@@ -1,0 +1,105 @@
+/** The record of the live settings in the zone's table, which only `sekisho config push` changes. No template writes it. */
+import * as z from "zod";
+import type { TaskStore } from "../../shared/engine/ports.ts";
+import { checkRecord } from "../../shared/engine/record-version.ts";
+import type { Log } from "../../shared/log.ts";
+import { errorKind } from "../../shared/telemetry/error-kind.ts";
+import type { FormerSettings } from "./former-settings.ts";
+
+export const liveSettingsId = "live-settings";
+/**
+ * Each process reads the record twice a minute, and one key of a table serves 3,000 read units of 4 KB a second: at this size enough for
+ * 5,000 processes.
+ */
+export const maxSettingsBytes = 64 * 1024;
+/** The record never expires. */
+const neverMs = Date.UTC(9999, 0);
+const noSettings = "{}";
+
+const storedSettingsSchema = z.object({
+  id: z.literal(liveSettingsId),
+  revision: z.int(),
+  state: z.literal("live_settings"),
+  expiresAtMs: z.int(),
+  /** JSON text. It is checked where it is used, because it must fit the deployed configuration. */
+  settings: z.string(),
+  /** The version of the former parameter from which the settings were taken over. Absent once they are pushed. */
+  formerVersion: z.int().optional(),
+});
+export type StoredSettings = z.infer<typeof storedSettingsSchema>;
+
+export function parseStoredSettings(json: unknown): StoredSettings {
+  return checkRecord({ schema: storedSettingsSchema, json });
+}
+
+export type SettingsStore = Pick<TaskStore<StoredSettings>, "get" | "create" | "replace">;
+type ReadFormer = () => Promise<FormerSettings | undefined>;
+
+/** `stored` is the record as it was read. The settings are newer if they still have to be taken over from the former parameter. */
+export type SettingsInEffect = Pick<StoredSettings, "settings" | "formerVersion"> & {
+  stored: StoredSettings | undefined;
+};
+
+/**
+ * Reads the settings in effect, and changes nothing. Until the first push to the record, the former parameter counts if it is newer: it may
+ * have been pushed to after a rollback. Once there is a record, a former parameter that cannot be read does not matter.
+ */
+export async function readSettings(request: {
+  store: Pick<SettingsStore, "get">;
+  readFormer: ReadFormer;
+}): Promise<SettingsInEffect> {
+  const { store, readFormer } = request;
+  const stored = await store.get({ id: liveSettingsId });
+  const inTable = { stored, settings: stored?.settings ?? noSettings, formerVersion: stored?.formerVersion };
+  if (stored !== undefined && stored.formerVersion === undefined) return inTable;
+  const former = await readFormer().catch((error: unknown) => {
+    if (stored === undefined) throw error;
+  });
+  if (former === undefined || former.version <= (stored?.formerVersion ?? 0)) return inTable;
+  return { stored, settings: former.settings, formerVersion: former.version };
+}
+
+/** Resolves to false, and writes nothing, if the record has changed since `stored` was read. */
+export async function saveSettings(request: { store: SettingsStore } & SettingsInEffect): Promise<boolean> {
+  const { store, stored, settings, formerVersion } = request;
+  const { formerVersion: _replaced, ...record } = stored ?? newRecord();
+  const item = { ...record, settings, ...(formerVersion !== undefined && { formerVersion }) };
+  return (await (stored === undefined ? store.create({ item }) : store.replace({ item }))) !== undefined;
+}
+
+function newRecord(): StoredSettings {
+  return { id: liveSettingsId, revision: 1, state: "live_settings", expiresAtMs: neverMs, settings: noSettings };
+}
+
+/**
+ * For the worker: reads the settings' text, and takes them over from the former parameter. Each process looks at that parameter only once.
+ * Rejects if the settings cannot be read.
+ */
+export function createReadLiveSettings(options: {
+  store: SettingsStore;
+  readFormer: ReadFormer;
+  log: Log;
+}): () => Promise<string> {
+  const { store, readFormer, log } = options;
+  let isFormerRead = false;
+  return async () => {
+    if (isFormerRead) return readStoredSettings({ store });
+    const inEffect = await readSettings({ store, readFormer });
+    if (inEffect.formerVersion !== inEffect.stored?.formerVersion) {
+      try {
+        // Another process may have taken them over, or somebody has pushed newer ones.
+        if (!(await saveSettings({ store, ...inEffect }))) return readStoredSettings({ store });
+      } catch (error) {
+        log.error("live_settings_not_stored", { cause_kind: errorKind(error) });
+        return inEffect.settings;
+      }
+      log.info("live_settings_taken_over", { version: inEffect.formerVersion, bytes: inEffect.settings.length });
+    }
+    isFormerRead = true;
+    return inEffect.settings;
+  };
+}
+
+async function readStoredSettings({ store }: { store: Pick<SettingsStore, "get"> }): Promise<string> {
+  return (await store.get({ id: liveSettingsId }))?.settings ?? noSettings;
+}

@@ -1,0 +1,197 @@
+/** The record of the live settings, and how it takes over what was in a parameter of Systems Manager. */
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
+import { createReadFormer, type Ssm } from "../../../lambdas/verification/config/former-settings.ts";
+import {
+  createReadLiveSettings,
+  parseStoredSettings,
+  readSettings,
+  saveSettings,
+} from "../../../lambdas/verification/config/stored-settings.ts";
+import { openCountingDynamoDb } from "../../doubles/aws/counting-dynamodb.ts";
+import { createParameters, openParameters } from "../../doubles/aws/parameters.ts";
+import { collectLog } from "../../doubles/collect-log.ts";
+
+const name = "CFN-LiveSettings-abc";
+const template = "arn:aws:sts::111111111111:assumed-role/cdk-hnb659fds-cfn-exec-role/AWSCloudFormation";
+const person = "arn:aws:iam::111111111111:user/operator";
+
+let parameters: ReturnType<typeof createParameters>;
+let database: ReturnType<typeof openCountingDynamoDb>;
+let calls: string[];
+let failure: Error | undefined;
+
+beforeEach(() => {
+  parameters = createParameters();
+  database = openCountingDynamoDb();
+  calls = [];
+  failure = undefined;
+});
+afterEach(() => database.close());
+
+const ssm: Ssm = {
+  async call(operation, input) {
+    calls.push(operation);
+    if (failure !== undefined) throw failure;
+    return openParameters(parameters).call(operation, input);
+  },
+};
+const readFormer = createReadFormer({ ssm, name });
+const store = () => createDynamoTaskStore({ client: database.client, table: "tasks", parse: parseStoredSettings });
+
+function put(...versions: [value: string, user: string][]): void {
+  for (const [value, user] of versions) parameters.put({ name, value, user });
+}
+
+describe("the former live settings", () => {
+  it.each([
+    { title: "are none where nobody pushed", versions: [["{}", template]], found: undefined },
+    {
+      title: "are none where only tags changed",
+      versions: [
+        ["{}", template],
+        ["{}", template],
+      ],
+      found: undefined,
+    },
+    {
+      title: "are the last push",
+      versions: [
+        ["{}", template],
+        ["a", person],
+        ["b", person],
+      ],
+      found: ["b", 3],
+    },
+    {
+      title: "are the push that a change of tags wrote over",
+      versions: [
+        ["{}", template],
+        ["a", person],
+        ["{}", template],
+        ["{}", template],
+      ],
+      found: ["a", 2],
+    },
+    {
+      title: "are empty where a person dropped them, also if tags changed later",
+      versions: [
+        ["{}", template],
+        ["a", person],
+        ["{}", person],
+        ["{}", template],
+      ],
+      found: ["{}", 3],
+    },
+  ] as const)("$title", async ({ versions, found }) => {
+    for (const [value, user] of versions) put([value, user]);
+    const [settings, version] = found ?? [];
+    expect(await readFormer()).toEqual(found && { settings, version });
+  });
+
+  it("are found among the hundred versions that Systems Manager keeps", async () => {
+    put(["{}", template], ["a", person]);
+    for (let count = 0; count < 99; count += 1) put(["{}", template]);
+    expect(await readFormer()).toEqual({ settings: "a", version: 2 });
+  });
+});
+
+describe("the worker", () => {
+  function startWorker() {
+    const { log, lines } = collectLog();
+    return { read: createReadLiveSettings({ store: store(), readFormer, log }), lines };
+  }
+
+  it("takes the settings over once, and looks at the parameter once per process", async () => {
+    put(["{}", template], ["a", person]);
+    const { read, lines } = startWorker();
+    expect([await read(), await read()]).toEqual(["a", "a"]);
+    expect(calls).toEqual(["GetParameter"]);
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      expect.objectContaining({ message: "live_settings_taken_over", version: 2 }),
+    ]);
+    const next = startWorker();
+    expect([await next.read(), next.lines]).toEqual(["a", []]);
+  });
+
+  it("never writes over a push of this version", async () => {
+    put(["{}", template], ["a", person]);
+    await saveSettings({ store: store(), stored: undefined, settings: "b", formerVersion: undefined });
+    put(["c", person]);
+    expect(await startWorker().read()).toBe("b");
+    expect(calls).toEqual([]);
+  });
+
+  it("uses the push that came while it took the settings over", async () => {
+    put(["{}", template], ["a", person]);
+    const racing = store();
+    const create: typeof racing.create = async (request) => {
+      await saveSettings({ store: store(), stored: undefined, settings: "b", formerVersion: undefined });
+      return racing.create(request);
+    };
+    const read = createReadLiveSettings({ store: { ...racing, create }, readFormer, log: collectLog().log });
+    expect(await read()).toBe("b");
+  });
+
+  it("takes over what the version before pushed after a rollback", async () => {
+    put(["{}", template], ["a", person]);
+    await startWorker().read();
+    put(["b", person]);
+    expect(await startWorker().read()).toBe("b");
+    expect(await store().get({ id: "live-settings" })).toMatchObject({ settings: "b", formerVersion: 3 });
+  });
+
+  it("uses what it has taken over where the parameter cannot be read", async () => {
+    put(["{}", template], ["a", person]);
+    await startWorker().read();
+    failure = new Error("throttled");
+    expect(await startWorker().read()).toBe("a");
+  });
+
+  it("fails, and tries again at the next read, where nothing is stored and the parameter cannot be read", async () => {
+    put(["{}", template], ["a", person]);
+    failure = new Error("throttled");
+    const { read } = startWorker();
+    await expect(read()).rejects.toThrow("throttled");
+    failure = undefined;
+    expect(await read()).toBe("a");
+  });
+
+  it("uses settings that it cannot store, and tries to store them at the next read", async () => {
+    put(["{}", template], ["a", person]);
+    const { log, lines } = collectLog();
+    let isDown = true;
+    const create: ReturnType<typeof store>["create"] = (request) =>
+      isDown ? Promise.reject(new Error("down")) : store().create(request);
+    const read = createReadLiveSettings({ store: { ...store(), create }, readFormer, log });
+    expect(await read()).toBe("a");
+    expect(lines.join()).toContain("live_settings_not_stored");
+    isDown = false;
+    expect(await read()).toBe("a");
+    expect(await store().get({ id: "live-settings" })).toMatchObject({ settings: "a" });
+  });
+});
+
+describe("the record", () => {
+  it("is in no listing of tasks, threads or people, and never expires", async () => {
+    await saveSettings({ store: store(), stored: undefined, settings: "{}", formerVersion: undefined });
+    const key = { id: { S: "live-settings" } };
+    const { Item = {} } = await database.client.call("GetItem", { TableName: "tasks", Key: key, ConsistentRead: true });
+    expect(Item).not.toHaveProperty("thread");
+    expect(Item).not.toHaveProperty("principal");
+    expect(Number(Item.ttl?.N)).toBe(Date.UTC(9999, 0) / 1000);
+    const states = ["received", "queued", "sent", "waiting", "asking", "delivering", "done", "allowlist"];
+    for (const state of states)
+      expect(await store().list({ index: "state", key: state, limit: 10 })).toEqual({ items: [] });
+  });
+
+  it("is read by others without a write", async () => {
+    put(["{}", template], ["a", person]);
+    expect(await readSettings({ store: store(), readFormer })).toEqual({
+      stored: undefined,
+      settings: "a",
+      formerVersion: 2,
+    });
+    expect(await store().get({ id: "live-settings" })).toBeUndefined();
+  });
+});
