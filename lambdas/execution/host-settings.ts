@@ -1,11 +1,11 @@
 /** The settings that the host and its worker share: their defaults, and their values from the configuration. */
-import { randomUUID } from "node:crypto";
 import { basename } from "node:path";
 import type { AgentConfig } from "../shared/config/execution-schema.ts";
 import type { Config } from "../shared/config/schema.ts";
 import { longestTaskMs, resolveMaxTaskMs } from "../shared/config/stage-config.ts";
 import { type Log, silentLog } from "../shared/log.ts";
 import { noTelemetry, type Telemetry } from "../shared/telemetry/telemetry.ts";
+import { createId } from "../shared/unique-id.ts";
 import { type RunTimes, runDefaults } from "./tasks/execution-task.ts";
 
 type Defaults = RunTimes & {
@@ -18,7 +18,7 @@ type Defaults = RunTimes & {
 };
 
 export function withDefaults<T extends Partial<Defaults>>(options: T): Defaults & T {
-  const tools = { now: Date.now, newId: randomUUID, random: Math.random };
+  const tools = { now: Date.now, newId: createId, random: Math.random };
   const { leaseMs = runDefaults.leaseMs } = options;
   const defaults = { ...runDefaults, renewMs: leaseMs / 2, agentName: "agent", log: silentLog, telemetry: noTelemetry };
   return { ...defaults, ...tools, ...options };

@@ -14,7 +14,7 @@ const prose = page.replaceAll(/\s+/g, " ");
 const tableIn = (heading: string, number = 0) => tablesIn(sectionOf(page, heading))[number] ?? [];
 
 function estimateOf({ taskSeconds, idleSeconds = defaultIdleSeconds }: { taskSeconds: number; idleSeconds?: number }) {
-  return estimate({ kind: "agentcore", tasks: 1e6, taskSeconds, idleSeconds, measured });
+  return estimate({ kind: "agentcore", tasks: 1e6, taskSeconds, idleSeconds, platformVersion: "V1", measured });
 }
 
 type Use = {

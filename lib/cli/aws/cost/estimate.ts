@@ -1,4 +1,5 @@
 /** The estimate as data: a month of tasks for every kind of Execution zone, and one task by its length. */
+import type { PlatformVersionName } from "../../../../lambdas/shared/config/stage-schema.ts";
 import { pollDelay } from "../../../../lambdas/verification/task/step.ts";
 import { isPollStored } from "../../../../lambdas/verification/task/waiting.ts";
 import { assumptions } from "./assumptions.ts";
@@ -12,8 +13,14 @@ import {
   type TaskCost,
 } from "./task-cost.ts";
 
-/** `idleSeconds`: how long an AgentCore session stays after its last call. */
-export type Scenario = { kind: MeasuredKind; tasks: number; taskSeconds: number; idleSeconds: number };
+/** `idleSeconds`: how long an AgentCore session stays after its last call. `platformVersion` is AgentCore's. */
+export type Scenario = {
+  kind: MeasuredKind;
+  tasks: number;
+  taskSeconds: number;
+  idleSeconds: number;
+  platformVersion: PlatformVersionName;
+};
 
 export type Month = {
   kind: MeasuredKind;
@@ -49,12 +56,12 @@ const maxSeconds: Record<MeasuredKind, number> = {
 };
 
 export function estimate({ measured, ...scenario }: Scenario & { measured: MeasuredCalls }): Estimate {
-  const { tasks, taskSeconds, idleSeconds } = scenario;
+  const { tasks, taskSeconds, idleSeconds, platformVersion } = scenario;
   const kinds = Object.keys(measured.kinds) as MeasuredKind[];
   const costOf = (kind: MeasuredKind, seconds: number) => {
     const taskMs = seconds * 1000;
     const { polls, stored } = planPolls(taskMs);
-    return estimateTask(measured, { kind, polls, storedPolls: stored, taskMs, idleSeconds });
+    return estimateTask(measured, { kind, polls, storedPolls: stored, taskMs, idleSeconds, platformVersion });
   };
   const able = (seconds: number) => kinds.filter((kind) => seconds <= maxSeconds[kind]);
   const months = able(taskSeconds).map((kind): Month => {
