@@ -2,7 +2,7 @@
 import { defaultSyncBudgetMs } from "../../lambdas/shared/config/call-time.ts";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { defaultIdleSeconds } from "../../lambdas/shared/config/stage-schema.ts";
+import { defaultIdleSeconds, type PlatformVersionName } from "../../lambdas/shared/config/stage-schema.ts";
 import { estimate } from "../../lib/cli/aws/cost/estimate.ts";
 import { costTable, writeSection } from "../../lib/cli/aws/cost/table.ts";
 import { type MeasuredKind, readMeasuredCalls } from "../../lib/cli/aws/cost/task-cost.ts";
@@ -18,7 +18,10 @@ Estimates what a stage costs on AWS in a month. Prints the total and its largest
 kind of Execution zone, then one task by its length, from 5 seconds to 8 hours. The rehearsal measured the calls and log
 lines of a task. Assumptions and prices are printed with the result.`,
   options: {
-    stage: option("NAME", "takes KIND, the idle time and `syncBudgetMs` from this stage and its configuration"),
+    stage: option(
+      "NAME",
+      "takes KIND, idle time, platform version and `syncBudgetMs` from this stage and its configuration",
+    ),
     tasks: { ...option("N", "tasks per month (100000)"), default: "100000" },
     seconds: { ...option("N", "seconds for which the agent works on a task (30)"), default: "30" },
     kind: option("KIND", `kind of Execution zone in the first line: ${kinds.join(", ")} (agentcore)`),
@@ -42,6 +45,7 @@ lines of a task. Assumptions and prices are printed with the result.`,
       taskSeconds: readNumber("--seconds", values.seconds),
       idleSeconds: readIdleSeconds(values["idle-seconds"]) ?? stage.idleSeconds,
       syncBudgetMs: stage.syncBudgetMs,
+      platformVersion: stage.platformVersion,
       measured: readMeasuredCalls(),
     });
     if (json) print(JSON.stringify(result, null, 2));
@@ -51,14 +55,20 @@ lines of a task. Assumptions and prices are printed with the result.`,
   },
 });
 
-const defaults = { kind: "agentcore", idleSeconds: defaultIdleSeconds, syncBudgetMs: defaultSyncBudgetMs };
+type StageDefaults = { kind: string; idleSeconds: number; syncBudgetMs: number; platformVersion: PlatformVersionName };
+const defaults: StageDefaults = {
+  kind: "agentcore",
+  idleSeconds: defaultIdleSeconds,
+  syncBudgetMs: defaultSyncBudgetMs,
+  platformVersion: "V1",
+};
 
-function stageDefaults(config: Config, stageName: string): typeof defaults {
+function stageDefaults(config: Config, stageName: string): StageDefaults {
   const { execution } = chooseStage(config, stageName).stage;
   const { syncBudgetMs = defaultSyncBudgetMs } = config.execution;
   if (execution.kind !== "agentcore") return { ...defaults, kind: execution.kind, syncBudgetMs };
-  const idleSeconds = execution.stopAfterResult ? 0 : execution.idleSeconds;
-  return { kind: execution.kind, idleSeconds, syncBudgetMs };
+  const { kind, platformVersion, stopAfterResult, idleSeconds } = execution;
+  return { kind, platformVersion, syncBudgetMs, idleSeconds: stopAfterResult ? 0 : idleSeconds };
 }
 
 function readIdleSeconds(text: string | undefined): number | undefined {

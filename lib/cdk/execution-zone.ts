@@ -60,13 +60,15 @@ export class ExecutionZone extends Construct {
       this.role = role;
       return;
     }
-    const { stopAfterResult, idleSeconds, maxLifetimeSeconds } = execution;
+    const { stopAfterResult, idleSeconds, maxLifetimeSeconds, platformVersion } = execution;
     const role = createRuntimeRole(this, { roleName });
     permit(role, tablePermission(table), keyPermission(key, { sends: false, through: ["dynamodb"] }));
     permitAgent(role, config.execution.agent);
     permitSpans(role, { config });
     const { runtime, endpoint } = createAgentRuntime(this, {
       folder: settings.writeBundle("agentcore"),
+      key,
+      stage,
       environment: {
         SEKISHO_TABLE: table.tableName,
         AWS_REGION: Stack.of(this).region,
@@ -78,6 +80,7 @@ export class ExecutionZone extends Construct {
       stops: stopAfterResult,
       idleSeconds,
       maxLifetimeSeconds,
+      platformVersion,
     });
     const { agentRuntimeArn: runtimeArn, agentRuntimeName: runtimeName } = runtime;
     const { endpointName } = endpoint;

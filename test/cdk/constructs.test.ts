@@ -101,6 +101,45 @@ describe("a construct in an app of one's own", () => {
   });
 });
 
+it.each([
+  [{}, "V1"],
+  [{ platformVersion: "V1" }, "V1"],
+  [{ platformVersion: "V2" }, "V2"],
+])("names the platform version of the runtime: with %j it is %s", (version, expected) => {
+  const stack = new Stack(createApp(), "Execution", { env: here });
+  const settings = settingsOf({ execution: { kind: "agentcore", ...version } });
+  new ExecutionZone(stack, "Sekisho", { settings });
+  const [{ Properties } = { Properties: {} }] = Object.values(
+    Template.fromStack(stack).findResources("AWS::BedrockAgentCore::Runtime"),
+  );
+  expect(Properties.PlatformVersion).toBe(expected);
+  // V2 allows 1.5 KB for code that is deployed directly.
+  expect(JSON.stringify(Properties.EnvironmentVariables).length).toBeLessThan(1200);
+});
+
+it("makes the log group of the runtime before its endpoint can be called, with the stage's retention and key", () => {
+  const stack = new Stack(createApp({ "@aws-cdk/core:enablePartitionLiterals": true }), "Execution", { env: here });
+  new ExecutionZone(stack, "Sekisho", { settings: settingsOf({ execution: { kind: "agentcore" }, logRetentionDays: 7 }) });
+  const template = Template.fromStack(stack);
+  const [group = ""] = Object.keys(template.findResources("AWS::Logs::LogGroup"));
+  const [runtime = ""] = Object.keys(template.findResources("AWS::BedrockAgentCore::Runtime"));
+  const [key] = Object.keys(template.findResources("AWS::KMS::Key"));
+  template.hasResource("AWS::BedrockAgentCore::RuntimeEndpoint", {
+    Properties: { Name: "live" },
+    DependsOn: Match.arrayWith([group]),
+  });
+  const id = { "Fn::GetAtt": [runtime, "AgentRuntimeId"] };
+  template.hasResource("AWS::Logs::LogGroup", {
+    DeletionPolicy: "Delete",
+    Properties: {
+      LogGroupName: { "Fn::Join": ["", ["/aws/bedrock-agentcore/runtimes/", id, "-live"]] },
+      RetentionInDays: 7,
+      KmsKeyId: { "Fn::GetAtt": [key, "Arn"] },
+    },
+  });
+  expect(JSON.stringify(template)).not.toContain("logs:CreateLogGroup");
+});
+
 describe("addStage", () => {
   it("refuses a second stage in one scope, and says how to add it", () => {
     const app = createApp();
@@ -123,7 +162,7 @@ describe("addStage", () => {
   });
 });
 
-it.each(["eusc-de-east-1", "us-gov-west-1", "cn-north-1"])("names only the partition of its region: %s", (place) => {
+it.each(["eusc-de-east-1", "cn-north-1"])("names only the partition of its region: %s", (place) => {
   const context = { "@aws-cdk/core:enablePartitionLiterals": true };
   const config = configWith({
     stage: { verification: { account: a, region: place }, execution: { kind: "lambda" } },

@@ -355,6 +355,7 @@ describe("the Execution zone", () => {
     const name = "agentcore in two accounts";
     const [runtime] = resourcesOf(name, "AWS::BedrockAgentCore::Runtime");
     expect(JSON.stringify(runtime?.properties)).toContain("NODE_22");
+    expect(runtime?.properties.PlatformVersion).toBe("V1");
     const [endpoint] = resourcesOf(name, "AWS::BedrockAgentCore::RuntimeEndpoint");
     expect(endpoint?.properties.AgentRuntimeVersion).toEqual({ "Fn::GetAtt": [runtime?.id, "AgentRuntimeVersion"] });
     const policies = resourcesOf(name, "AWS::BedrockAgentCore::ResourcePolicy").map(({ properties }) => properties);

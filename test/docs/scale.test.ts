@@ -15,8 +15,8 @@ const prose = page.replaceAll(/\s+/g, " ");
 const tableIn = (heading: string, number = 0) => tablesIn(sectionOf(page, heading))[number] ?? [];
 
 function estimateOf({ taskSeconds, idleSeconds = defaultIdleSeconds }: { taskSeconds: number; idleSeconds?: number }) {
-  const syncBudgetMs = defaultSyncBudgetMs;
-  return estimate({ kind: "agentcore", tasks: 1e6, taskSeconds, idleSeconds, syncBudgetMs, measured });
+  const settings = { syncBudgetMs: defaultSyncBudgetMs, platformVersion: "V1" } as const;
+  return estimate({ kind: "agentcore", tasks: 1e6, taskSeconds, idleSeconds, ...settings, measured });
 }
 
 type Use = {

@@ -118,16 +118,17 @@ export async function startFunctions({
 export function startRuntime({
   runtime,
   quotas,
+  resolver,
   authority,
   dependencies,
   onLine,
   onProblem,
-}: Omit<Common, "metrics"> & { runtime: AgentRuntime; quotas: SessionQuotas }): RunningRuntime {
+}: Omit<Common, "metrics"> & { runtime: AgentRuntime; quotas: SessionQuotas; resolver: Resolver }): RunningRuntime {
   return runAgentRuntime({
     runtime,
     quotas,
     environment: dependencies.environmentOf(runtime),
-    onStart: () => runtimeStartProblems({ authority, runtime }).forEach(onProblem),
+    onStart: () => runtimeStartProblems({ authority, resolver, runtime }).forEach(onProblem),
     onLine: (line) => onLine(runtime.label, line),
     onFailure: (error) => onProblem(`${runtime.label} failed: ${error}`),
   });

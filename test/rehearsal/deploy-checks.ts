@@ -190,30 +190,48 @@ export function lambdaStartProblems({ authority, fn }: { authority: Authority; f
 }
 
 /** https://docs.aws.amazon.com/bedrock-agentcore/latest/devguide/runtime-permissions.html */
-export function runtimeStartProblems({
-  authority,
-  runtime,
-}: {
-  authority: Authority;
-  runtime: AgentRuntime;
-}): string[] {
+export function runtimeStartProblems({ authority, resolver, runtime }: Judged & { runtime: AgentRuntime }): string[] {
   const { region, account, arn } = runtime;
   const id = arn.split("/").at(-1);
   const logs = `arn:aws:logs:${region}:${account}:log-group`;
   const calls = Object.keys(runtime.endpoints).flatMap((endpoint) => {
     const group = `${logs}:/aws/bedrock-agentcore/runtimes/${id}-${endpoint}`;
     return [
-      { action: "logs:CreateLogGroup", resource: group },
       { action: "logs:DescribeLogStreams", resource: group },
       { action: "logs:CreateLogStream", resource: `${group}:log-stream:otel-rt-logs` },
       { action: "logs:PutLogEvents", resource: `${group}:log-stream:otel-rt-logs` },
     ];
   });
-  return startProblems({
+  const problems = startProblems({
     authority,
     started: runtime,
     service: "bedrock-agentcore.amazonaws.com",
     calls: [...calls, { action: "logs:DescribeLogGroups", resource: `${logs}:*` }],
+  });
+  const groups = Object.keys(runtime.endpoints).map((endpoint) => runtimeLogGroup({ runtime, endpoint }));
+  return [...problems, ...groups.flatMap((name) => logGroupProblems({ authority, resolver, runtime, name }))];
+}
+
+/** https://docs.aws.amazon.com/bedrock-agentcore/latest/devguide/observability-view.html */
+export function runtimeLogGroup({ runtime, endpoint }: { runtime: AgentRuntime; endpoint: string }): string {
+  return `/aws/bedrock-agentcore/runtimes/${runtime.arn.split("/").at(-1)}-${endpoint}`;
+}
+
+/** The role cannot make the group. https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/encrypt-log-data-kms.html */
+function logGroupProblems({
+  authority,
+  resolver,
+  runtime: { label, account, region },
+  name,
+}: Judged & { runtime: AgentRuntime; name: string }): string[] {
+  const group = resolver.resources("AWS::Logs::LogGroup").find(({ ref }) => ref === name);
+  if (group === undefined) return [`${label} writes no logs: there is no log group ${name}.`];
+  const resource = String(group.properties.KmsKeyId);
+  const principal = { type: "service", service: `logs.${region}.amazonaws.com` } as const;
+  const context = { "kms:encryptioncontext:aws:logs:arn": `arn:aws:logs:${region}:${account}:log-group:${name}` };
+  return ["kms:Encrypt", "kms:Decrypt", "kms:GenerateDataKey"].flatMap((action) => {
+    const decision = authority.check({ principal, action, resource, context });
+    return decision.allowed ? [] : [`The log group ${name} may not ${action} on ${resource}: ${decision.why}.`];
   });
 }
 

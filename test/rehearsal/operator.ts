@@ -69,7 +69,10 @@ export function executionOperatorPolicy(): unknown {
     Statement: [
       allow("cloudformation:ListStackResources", arn("cloudformation", `stack/${stackName}/*`)),
       allow(["cloudwatch:DescribeAlarms", "cloudwatch:GetMetricData"], "*"),
-      allow("logs:FilterLogEvents", arn("logs", `log-group:${stackName}-*`)),
+      allow("logs:FilterLogEvents", [
+        arn("logs", `log-group:${stackName}-*`),
+        arn("logs", `log-group:/aws/bedrock-agentcore/runtimes/${stackName.replaceAll("-", "")}Runtime*`),
+      ]),
     ],
   };
 }

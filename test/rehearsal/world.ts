@@ -156,7 +156,7 @@ async function start({
       ssm: values.parameters,
       bedrock: modelsBackend,
       monitoring: cloudWatchBackend({ resolver, metrics }),
-      logs: logsBackend({ resolver, functions: declared, lines }),
+      logs: logsBackend({ resolver, functions: declared, runtimes, lines }),
       cloudformation: stacksBackend({ assembly, resolver, moved: (text) => dependencies.moved(text) }),
       lambda: lambdaBackend({ functions: () => running }),
       "bedrock-agentcore": agentCoreBackend({ runtimes: runningRuntimes, state: agentCore, metrics }),
@@ -184,7 +184,7 @@ async function start({
   const { running, urls } = await startFunctions({ ...each, ...common });
   opened.push(...[...running.values(), ...urls].map((each) => each.close));
   for (const runtime of runtimes) {
-    const started = startRuntime({ runtime, quotas, ...common });
+    const started = startRuntime({ runtime, quotas, resolver, ...common });
     runningRuntimes.set(runtime.arn, started);
     opened.push(started.close);
   }

@@ -8,7 +8,7 @@ import { openCompletionQueue, openTaskStore } from "../aws-engine.ts";
 import { readAgentCoreEnvironment } from "../config/aws-environment.ts";
 import { createHost } from "../host.ts";
 import { createHostSettings } from "../host-settings.ts";
-import { createPlatformAuthenticator } from "../http/exchange.ts";
+import { type Authenticator, createPlatformAuthenticator } from "../http/exchange.ts";
 import { startExecutionServer } from "../http/server.ts";
 
 /** How long running tasks may continue after SIGTERM. */
@@ -29,14 +29,14 @@ export async function startAgentCore(options: { config: unknown; createAgent: Cr
   const { readSecret } = dependencies;
   const xray = createXrayTarget(aws);
   const telemetry = openProcessTelemetry({ config: telemetryConfig, service: "execution", readSecret, xray, log });
+  const life = createSessionLife({ maxLifetimeMs, authenticator: createPlatformAuthenticator() });
   const host = createHost({
     agent: createAgent({ ...dependencies, config: execution.agent }),
     store: openTaskStore({ table, aws }),
     completions: openCompletionQueue({ queueUrl: completionsUrl, aws }),
-    authenticator: createPlatformAuthenticator(),
+    authenticator: life.authenticator,
     ...createHostSettings({ execution, platform: { kind: "agentcore", maxLifetimeMs } }),
-    // A monotonic clock, which starts a little later than the platform's own count.
-    processLeftMs: () => maxLifetimeMs - performance.now(),
+    processLeftMs: life.leftMs,
     log,
     telemetry,
   });
@@ -48,4 +48,21 @@ export async function startAgentCore(options: { config: unknown; createAgent: Cr
     await telemetry.close();
     process.exit();
   });
+}
+
+/**
+ * Counts the lifetime of a session from its first call, a little later than the platform does. The platform version V2 restores the process
+ * from a snapshot, so the process may have started long before its session. A `GET /ping` is no call.
+ */
+function createSessionLife({ maxLifetimeMs, authenticator }: { maxLifetimeMs: number; authenticator: Authenticator }) {
+  let firstCallMs: number | undefined;
+  const counted: Authenticator = {
+    ...authenticator,
+    authenticate(request) {
+      firstCallMs ??= performance.now();
+      return authenticator.authenticate(request);
+    },
+  };
+  const livedMs = () => (firstCallMs === undefined ? 0 : performance.now() - firstCallMs);
+  return { authenticator: counted, leftMs: () => maxLifetimeMs - livedMs() };
 }

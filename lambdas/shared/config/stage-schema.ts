@@ -30,6 +30,10 @@ const maxSessionSeconds = 28_800;
 /** Balances warm follow-ups against cost; docs/explanation/costs.md has the figures. */
 export const defaultIdleSeconds = 120;
 
+/** The versions of AgentCore's platform. */
+const platformVersions = ["V1", "V2"] as const;
+export type PlatformVersionName = (typeof platformVersions)[number];
+
 const sessionLife = {
   idleSeconds: integer(60, maxSessionSeconds)
     .default(defaultIdleSeconds)
@@ -58,6 +62,12 @@ const stageExecutionSchema = z
               "Uses one session per task and stops it after the task, instead of one session per thread that stays warm.",
             ),
           ...sessionLife,
+          platformVersion: z
+            .enum(platformVersions)
+            .default("V1")
+            .describe(
+              "The platform version of the runtime. V2 starts each session from a snapshot of the started process, so an agent file must compute nothing random or time-dependent while it is loaded.",
+            ),
         })
         .refine(({ idleSeconds, maxLifetimeSeconds }) => idleSeconds <= maxLifetimeSeconds, {
           path: ["idleSeconds"],

@@ -152,8 +152,8 @@ const drawn = Buffer.alloc(4096);
 let pool = "";
 let used = 0;
 
-/** Draws digits for many ids at once, because each draw from the system takes microseconds. No two calls get the same digits. */
-function drawDigits(digits: number): string {
+/** Returns random hexadecimal digits. Draws those of many ids at once, because each draw from the system takes microseconds. */
+export function drawDigits(digits: number): string {
   if (used + digits > pool.length) {
     pool = randomFillSync(drawn).toString("hex");
     used = 0;

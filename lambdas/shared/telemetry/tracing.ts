@@ -11,7 +11,6 @@ import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-ho
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import {
   BatchSpanProcessor,
-  RandomIdGenerator,
   type Sampler,
   SamplingDecision,
   type SpanExporter,
@@ -24,7 +23,7 @@ import type { Log } from "../log.ts";
 import { createOtelSpans, isSampled, type StartRoot } from "./otel-spans.ts";
 import { createOtlpExporter, createOtlpPost } from "./otlp-exporter.ts";
 import { createOtlpTarget, type OtlpTarget } from "./otlp-target.ts";
-import { isTraceSampled, type Spans } from "./telemetry.ts";
+import { drawDigits, isTraceSampled, type Spans } from "./telemetry.ts";
 
 export type Tracing = {
   spans: Spans;
@@ -102,10 +101,10 @@ export function createTracerProvider(options: {
 }): OwnProvider {
   const { exporter, resource, sampleRatio, sendEveryMs, exportTimeoutMs } = options;
   let root: SpanContext | undefined;
-  const random = new RandomIdGenerator();
+  // OpenTelemetry's own generator uses Math.random, whose state would be the same in all processes that are restored from one snapshot.
   const idGenerator = {
-    generateTraceId: () => root?.traceId ?? random.generateTraceId(),
-    generateSpanId: () => root?.spanId ?? random.generateSpanId(),
+    generateTraceId: () => root?.traceId ?? drawDigits(32),
+    generateSpanId: () => root?.spanId ?? drawDigits(16),
   };
   /** Follows the parent's sampled flag; without one the trace begins here. */
   const sampler: Sampler = {

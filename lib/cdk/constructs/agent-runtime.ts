@@ -4,20 +4,29 @@ import {
   AgentCoreRuntime,
   AgentRuntimeArtifact,
   CfnResourcePolicy,
+  PlatformVersion,
   Runtime,
   type RuntimeEndpoint,
 } from "aws-cdk-lib/aws-bedrockagentcore";
 import { Effect, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import type { Key } from "aws-cdk-lib/aws-kms";
+import { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
-import { assetOptions } from "../bundle/entry.ts";
+import type { PlatformVersionName, Stage } from "../../../lambdas/shared/config/stage-schema.ts";
+import { bundleAsset } from "./bundle-asset.ts";
 import { acknowledgeWildcards, permit, shownPartition } from "./permissions.ts";
+import { removalPolicy } from "./storage.ts";
 
 /** Calls go through a named endpoint. The default endpoint is not a CloudFormation resource, so it cannot have a policy. */
 const endpointName = "live";
+/** AgentCore writes what the server prints to the log group `PREFIX<runtime id>-<endpoint>`. The id is the name with a suffix. */
+const groupPrefix = "/aws/bedrock-agentcore/runtimes/";
 
 type RuntimeProps = {
   /** Holds server.js. */
   folder: string;
+  key: Key;
+  stage: Pick<Stage, "production" | "logRetentionDays">;
   environment: Record<string, string>;
   role: Role;
   callerRoleArn: string;
@@ -27,11 +36,24 @@ type RuntimeProps = {
   idleSeconds: number;
   /** Every session ends after this time. The host gets the value too, so that it starts no task that it cannot finish. */
   maxLifetimeSeconds: number;
+  /** Named, because AWS may change the default of new runtimes. */
+  platformVersion: PlatformVersionName;
 };
 
 export function createAgentRuntime(
   scope: Construct,
-  { folder, environment, role, callerRoleArn, stops, idleSeconds, maxLifetimeSeconds }: RuntimeProps,
+  {
+    folder,
+    key,
+    stage,
+    environment,
+    role,
+    callerRoleArn,
+    stops,
+    idleSeconds,
+    maxLifetimeSeconds,
+    platformVersion,
+  }: RuntimeProps,
 ): { runtime: Runtime; endpoint: RuntimeEndpoint } {
   const runtime = new Runtime(scope, "Runtime", {
     description: `Sekisho's Execution zone (${Stack.of(scope).stackName})`,
@@ -39,9 +61,10 @@ export function createAgentRuntime(
       path: folder,
       runtime: AgentCoreRuntime.NODE_22,
       entrypoint: ["server.js"],
-      ...assetOptions,
+      ...bundleAsset(folder),
     }),
     executionRole: role.withoutPolicyUpdates(),
+    platformVersion: PlatformVersion[platformVersion],
     environmentVariables: { ...environment, SEKISHO_MAX_LIFETIME_SECONDS: String(maxLifetimeSeconds) },
     lifecycleConfiguration: {
       idleRuntimeSessionTimeout: Duration.seconds(idleSeconds),
@@ -51,6 +74,8 @@ export function createAgentRuntime(
   // Without a version the endpoint would stay at the first version forever.
   const version = runtime.agentRuntimeVersion;
   const endpoint = runtime.addEndpoint(endpointName, version === undefined ? {} : { version });
+  // AgentCore looks for the group at the first call of the endpoint.
+  endpoint.node.addDependency(createRuntimeLogs(scope, { runtime, role, key, stage }));
   // AWS checks both policies on each call.
   const caller = { callerRoleArn, stops };
   permitCaller(scope, "RuntimePolicy", { ...caller, resourceArn: runtime.agentRuntimeArn });
@@ -58,7 +83,52 @@ export function createAgentRuntime(
   return { runtime, endpoint };
 }
 
-/** Makes the role that AWS documents ("Permissions for AgentCore Runtime"), without the permissions for containers and traces. */
+/**
+ * Declares the log group of the endpoint, and lets the role write to it, with the permissions that AWS documents ("Permissions for AgentCore
+ * Runtime"). The role cannot make log groups, because one that AgentCore makes has no retention and no key of ours.
+ */
+function createRuntimeLogs(
+  scope: Construct,
+  { runtime, role, key, stage }: { runtime: Runtime } & Pick<RuntimeProps, "role" | "key" | "stage">,
+): LogGroup {
+  const { account, region, partition } = Stack.of(scope);
+  const groupsIn = (shown: string) => `arn:${shown}:logs:${region}:${account}:log-group:`;
+  // The key and the role exist before the runtime has its id, which is its name with a suffix.
+  const ownGroups = `${groupPrefix}${String(Stack.of(scope).resolve(runtime.agentRuntimeName))}-*`;
+  key.addToResourcePolicy(
+    new PolicyStatement({
+      principals: [new ServicePrincipal(`logs.${region}.amazonaws.com`)],
+      actions: ["kms:Encrypt*", "kms:Decrypt*", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:Describe*"],
+      resources: ["*"],
+      conditions: { ArnLike: { "kms:EncryptionContext:aws:logs:arn": `${groupsIn(partition)}${ownGroups}` } },
+    }),
+  );
+  permit(
+    role,
+    new PolicyStatement({
+      actions: ["logs:DescribeLogStreams", "logs:CreateLogStream", "logs:PutLogEvents"],
+      resources: [`${groupsIn(partition)}${ownGroups}`],
+    }),
+    new PolicyStatement({ actions: ["logs:DescribeLogGroups"], resources: [`${groupsIn(partition)}*`] }),
+  );
+  const shown = groupsIn(shownPartition(role));
+  acknowledgeWildcards(role, {
+    resources: [`${shown}${ownGroups}`],
+    reason: "AgentCore adds a suffix to the runtime's name when it makes the runtime, which needs the role before.",
+  });
+  acknowledgeWildcards(role, {
+    resources: [`${shown}*`],
+    reason: "AgentCore looks for the log group before it writes to it, and listing cannot be narrowed.",
+  });
+  return new LogGroup(scope, "RuntimeLogs", {
+    logGroupName: `${groupPrefix}${runtime.agentRuntimeId}-${endpointName}`,
+    retention: stage.logRetentionDays,
+    encryptionKey: key,
+    removalPolicy: removalPolicy(stage),
+  });
+}
+
+/** Makes the role that the runtime runs under. Only AgentCore runtimes of this account may take it. */
 export function createRuntimeRole(scope: Construct, { roleName }: { roleName: string }): Role {
   const { account, region, partition } = Stack.of(scope);
   const principal = new ServicePrincipal("bedrock-agentcore.amazonaws.com", {
@@ -67,27 +137,7 @@ export function createRuntimeRole(scope: Construct, { roleName }: { roleName: st
       ArnLike: { "aws:SourceArn": `arn:${partition}:bedrock-agentcore:${region}:${account}:*` },
     },
   });
-  const role = new Role(scope, "ExecutionRole", { roleName, assumedBy: principal });
-  const groupsIn = (shown: string) => `arn:${shown}:logs:${region}:${account}:log-group`;
-  const ownGroups = ":/aws/bedrock-agentcore/runtimes/*";
-  permit(
-    role,
-    new PolicyStatement({
-      actions: ["logs:CreateLogGroup", "logs:DescribeLogStreams", "logs:CreateLogStream", "logs:PutLogEvents"],
-      resources: [`${groupsIn(partition)}${ownGroups}`],
-    }),
-    new PolicyStatement({ actions: ["logs:DescribeLogGroups"], resources: [`${groupsIn(partition)}:*`] }),
-  );
-  const shown = groupsIn(shownPartition(role));
-  acknowledgeWildcards(role, {
-    resources: [`${shown}${ownGroups}`],
-    reason: "AgentCore names the log group after the runtime, which does not exist yet when its role is created.",
-  });
-  acknowledgeWildcards(role, {
-    resources: [`${shown}:*`],
-    reason: "AgentCore lists log groups before it creates its own, and listing cannot be narrowed.",
-  });
-  return role;
+  return new Role(scope, "ExecutionRole", { roleName, assumedBy: principal });
 }
 
 function permitCaller(

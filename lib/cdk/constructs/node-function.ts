@@ -12,8 +12,9 @@ import {
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
-import { assetOptions, type BundleName } from "../bundle/entry.ts";
+import type { BundleName } from "../bundle/entry.ts";
 import { logEnvironment, type StageSettings } from "../stage-settings.ts";
+import { bundleAsset } from "./bundle-asset.ts";
 import { acknowledge, permit } from "./permissions.ts";
 import { removalPolicy } from "./storage.ts";
 
@@ -58,9 +59,10 @@ export function createNodeFunction(
   });
   const actions = ["logs:CreateLogStream", "logs:PutLogEvents"];
   permit(role, new PolicyStatement({ actions, resources: [logGroup.logGroupArn] }));
+  const folder = writeBundle(bundle);
   const fn = new LambdaFunction(scope, id, {
     description: `${description} (${Stack.of(scope).stackName})`,
-    code: Code.fromAsset(writeBundle(bundle), assetOptions),
+    code: Code.fromAsset(folder, bundleAsset(folder)),
     handler: "index.handler",
     runtime: Runtime.NODEJS_24_X,
     architecture: Architecture.ARM_64,

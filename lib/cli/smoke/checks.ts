@@ -107,7 +107,7 @@ function checkErrors({ zone, errors }: ZoneFacts): SmokeCheck {
   const found = errors.flatMap(({ group, lines }) =>
     [...lines].map(([line, count]) => `${line} (${count}) in ${group}`),
   );
-  // AgentCore itself creates the log group of a runtime, so the stack of the Execution zone has none.
+  // A stack from before the log group of the AgentCore runtime was part of it has none.
   const none = "not looked at: the stack has no log groups of its own";
   return toCheck(
     `log lines of errors: ${zone}`,

@@ -6,6 +6,7 @@ import { defaultSyncBudgetMs } from "../../../lambdas/shared/config/call-time.ts
 import { defaultIdleSeconds } from "../../../lambdas/shared/config/stage-schema.ts";
 import { assumptions } from "../../../lib/cli/aws/cost/assumptions.ts";
 import { type Estimate, estimate, planPolls, type Scenario } from "../../../lib/cli/aws/cost/estimate.ts";
+import { priceList } from "../../../lib/cli/aws/cost/prices.ts";
 import { costTable, withSection } from "../../../lib/cli/aws/cost/table.ts";
 import { type MeasuredKind, readMeasuredCalls } from "../../../lib/cli/aws/cost/task-cost.ts";
 import { commandsInFolder } from "../commands-in-folder.ts";
@@ -22,6 +23,7 @@ const defaults = {
   taskSeconds: 30,
   idleSeconds: defaultIdleSeconds,
   syncBudgetMs: defaultSyncBudgetMs,
+  platformVersion: "V1",
 } as const;
 const estimateOf = (scenario: Partial<Scenario> = {}, from = measured) =>
   estimate({ ...defaults, ...scenario, measured: from });
@@ -180,6 +182,8 @@ describe("the estimate", () => {
     expect(idle({ idleSeconds: 0 })).toBe(0);
     expect(idle({ idleSeconds: 900 })).toBeCloseTo(3 * idle({ idleSeconds: 300 }));
     expect(idle({ idleSeconds: 900, taskSeconds: 8 * 3600 })).toBe(0);
+    const { agentcoreGbHour, agentcoreV2GbHour } = priceList.prices;
+    expect(idle({ platformVersion: "V2" }) / idle({})).toBeCloseTo(agentcoreV2GbHour.usd / agentcoreGbHour.usd);
   });
 
   it("has one task of eight hours for each kind that can run it, and none for Lambda", () => {
@@ -212,14 +216,19 @@ describe("sekisho cost", () => {
     const { stdout: stopped } = await run(["cost", "--json", "--idle-seconds", "0"]);
     expect(JSON.parse(stopped).scenario.idleSeconds).toBe(0);
     const { verification } = twoAccounts.stages.prod;
-    const warm = { verification, execution: { kind: "agentcore", idleSeconds: 600 } };
+    const warm = { verification, execution: { kind: "agentcore", idleSeconds: 600, platformVersion: "V2" } };
     writeConfig({
       folder,
       name: "sekisho.config.json",
       json: { ...twoAccounts, execution: { syncBudgetMs: 5000 }, stages: { ...twoAccounts.stages, warm } },
     });
     const { stdout: staged } = await run(["cost", "--json", "--stage", "warm"]);
-    expect(JSON.parse(staged).scenario).toMatchObject({ kind: "agentcore", idleSeconds: 600, syncBudgetMs: 5000 });
+    expect(JSON.parse(staged).scenario).toMatchObject({
+      kind: "agentcore",
+      idleSeconds: 600,
+      syncBudgetMs: 5000,
+      platformVersion: "V2",
+    });
     for (const wrong of [
       ["--tasks", "many"],
       ["--seconds", "0"],

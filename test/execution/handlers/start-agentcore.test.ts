@@ -53,7 +53,7 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
   });
   afterAll(() => opened.close());
 
-  async function start({ maxLifetimeSeconds = "1800" } = {}) {
+  async function start({ maxLifetimeSeconds = "1800", options = "" } = {}) {
     const { dynamo, queues } = opened.emulators;
     const { child, lines, exit } = run({
       SEKISHO_TABLE: table,
@@ -61,6 +61,7 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
       SEKISHO_MAX_LIFETIME_SECONDS: maxLifetimeSeconds,
       AWS_ENDPOINT_URL_DYNAMODB: dynamo.endpoint,
       AWS_ENDPOINT_URL_SQS: queues.endpoint,
+      NODE_OPTIONS: options,
     });
     await eventually(() => lines.some((line) => line.includes("server_listens")));
     const { address: url } = JSON.parse(lines.find((line) => line.includes("server_listens")) ?? "{}");
@@ -70,7 +71,7 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
       const response = await fetch(`${url}/invocations`, { method: "POST", body, headers });
       return { status: response.status, ...((await response.json()) as Answer) };
     }
-    return { child, exit, url, invoke, ping: async () => (await fetch(`${url}/ping`)).json() };
+    return { child, exit, url, lines, invoke, ping: async () => (await fetch(`${url}/ping`)).json() };
   }
 
   it("refuses a task that the platform would end before its time is over", async () => {
@@ -80,6 +81,25 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
     expect(await invoke("execute_task", hello, id)).toMatchObject(refused);
     const younger = await start();
     expect((await younger.invoke("execute_task", { ...hello, timeout_ms: 28 * 60_000 }, id)).result).toBeDefined();
+  });
+
+  const restored = `--require ${resolve(__dirname, "../children/snapshot.cjs")}`;
+
+  it("draws nothing random before its first call, because a snapshot would give it to every session", async () => {
+    const { lines, invoke, ping } = await start({ options: restored });
+    await ping();
+    await ping();
+    const drawn = () => lines.filter((line) => line.startsWith("DRAWN"));
+    expect(drawn()).toEqual([]);
+    expect((await invoke("execute_task", hello)).result?.status).toBe("accepted");
+    await eventually(() => drawn().some((line) => line.startsWith("DRAWN randomUUID")));
+    // Node keeps random bytes for the next ids, and a snapshot would keep them too.
+    expect(drawn().filter((line) => line.startsWith("DRAWN randomUUID") && !line.endsWith("true"))).toEqual([]);
+  });
+
+  it("counts its lifetime from its first call, however long ago the process of its snapshot began", async () => {
+    const { invoke } = await start({ options: restored });
+    expect((await invoke("execute_task", { ...hello, timeout_ms: 28 * 60_000 })).result).toBeDefined();
   });
 
   it("says where it listens, runs tasks, and is busy while it does", async () => {

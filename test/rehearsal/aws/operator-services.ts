@@ -1,9 +1,10 @@
 /** The services that operators' commands use: CloudWatch, CloudWatch Logs, CloudFormation, and Lambda's Invoke. */
 import { escapeXml } from "../../doubles/aws/json-services-wire.ts";
+import { runtimeLogGroup } from "../deploy-checks.ts";
 import type { RunningFunction } from "../lambda/function.ts";
 import type { Assembly } from "../template/assembly.ts";
 import type { Resolver } from "../template/resolve.ts";
-import { type LambdaFunction, record } from "../template/wiring.ts";
+import { type AgentRuntime, type LambdaFunction, record } from "../template/wiring.ts";
 import { alarmStates, idOf } from "./alarms.ts";
 import { awsFailure, xml } from "./failure.ts";
 import type { Backend } from "./gateway.ts";
@@ -62,24 +63,35 @@ function requireOnly(input: Input, known: readonly string[]): void {
 }
 
 /**
- * Serves FilterLogEvents over what the functions wrote. `lines` has the label of the function beside each line. A filter is a
+ * Serves FilterLogEvents over what functions and runtimes wrote. `lines` has the label of the writer beside each line. A filter is a
  * quoted text, or one field of a JSON line that equals a text:
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html
  */
 export function logsBackend({
   resolver,
   functions,
+  runtimes,
   lines,
 }: {
   resolver: Resolver;
   functions: readonly LambdaFunction[];
+  runtimes: readonly AgentRuntime[];
   lines: readonly { from: string; line: string }[];
 }): Backend {
   return async ({ call: { action, input }, caller }) => {
     if (action !== "logs:FilterLogEvents") throw new Error(`The rehearsal does not know ${action}.`);
     requireOnly(input, ["logGroupName", "filterPattern", "startTime"]);
     const { logGroupName, filterPattern, startTime = 0 } = input;
-    const fn = functions.find(({ logGroup, account }) => logGroup === logGroupName && account === caller.account);
+    const writers = [
+      ...functions,
+      ...runtimes.flatMap((runtime) =>
+        Object.keys(runtime.endpoints).map((endpoint) => ({
+          ...runtime,
+          logGroup: runtimeLogGroup({ runtime, endpoint }),
+        })),
+      ),
+    ];
+    const writer = writers.find(({ logGroup, account }) => logGroup === logGroupName && account === caller.account);
     const isThere = resolver
       .resources("AWS::Logs::LogGroup")
       .some(({ ref, stack }) => ref === logGroupName && stack.account === caller.account);
@@ -87,7 +99,7 @@ export function logsBackend({
     const fits = matcherOf(String(filterPattern));
     const events = lines
       .map(({ from, line }) => ({ from, message: line, timestamp: writtenAtMs(line) }))
-      .filter(({ from, message, timestamp }) => from === fn?.label && timestamp >= Number(startTime) && fits(message))
+      .filter(({ from, message, timestamp }) => from === writer?.label && timestamp >= Number(startTime) && fits(message))
       .map(({ message, timestamp }, index) => ({
         logStreamName: "s",
         timestamp,

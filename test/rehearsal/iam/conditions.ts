@@ -15,6 +15,7 @@ const knownKeys = new Set([
   "aws:sourceaccount",
   "aws:sourcearn",
   "dynamodb:leadingkeys",
+  "kms:encryptioncontext:aws:logs:arn",
   "kms:viaservice",
   "kms:calleraccount",
   "lambda:functionurlauthtype",

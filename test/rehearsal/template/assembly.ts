@@ -48,26 +48,31 @@ export function readAssembly(folder: string): Assembly {
     const template = templateSchema.parse(readJson(folder, properties.templateFile));
     return [{ name: properties.stackName ?? id, account, region, template }];
   });
-  const folders = new Map<string, string>();
+  const folders = new Map<string, { folder: string; unreadable: string | undefined }>();
   for (const [id, { type }] of Object.entries(artifacts)) {
     if (type !== "cdk:asset-manifest") continue;
     const { files } = assetsSchema.parse(readJson(folder, `${id}.json`));
-    for (const { source, destinations } of Object.values(files))
-      for (const { objectKey } of Object.values(destinations)) folders.set(objectKey, join(folder, source.path));
+    for (const { source, destinations } of Object.values(files)) {
+      const path = join(folder, source.path);
+      const asset = { folder: path, unreadable: findUnreadable(path) };
+      for (const { objectKey } of Object.values(destinations)) folders.set(objectKey, asset);
+    }
   }
   return {
     stacks,
     assetFolder(objectKey) {
       const found = folders.get(objectKey);
       if (found === undefined) throw new Error(`cdk.out has no asset ${objectKey}.`);
-      for (const name of readdirSync(found)) {
-        // The zip keeps the modes of its files, and the code runs as another user than the owner.
-        if ((statSync(join(found, name)).mode & 0o044) !== 0o044)
-          throw new Error(`EACCES: permission denied, open '${name}'`);
-      }
-      return found;
+      if (found.unreadable !== undefined) throw new Error(`EACCES: permission denied, open '${found.unreadable}'`);
+      return found.folder;
     },
   };
+}
+
+/** Finds a file that only its owner can read. The zip of an asset keeps the modes of its files, and the code runs as another user. */
+function findUnreadable(path: string): string | undefined {
+  if (!statSync(path).isDirectory()) return undefined;
+  return readdirSync(path).find((name) => (statSync(join(path, name)).mode & 0o044) !== 0o044);
 }
 
 function readJson(folder: string, file: string): unknown {

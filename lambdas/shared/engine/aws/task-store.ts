@@ -1,7 +1,7 @@
 /** The task store in a DynamoDB table: conditional writes, consistent reads, and listings by index. */
-import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../../async/waiting.ts";
+import { createId } from "../../unique-id.ts";
 import type { ErasableStore, ItemWriter, StoreIndex, TaskItem } from "../ports.ts";
 import { readItem, writeItem } from "../records.ts";
 import {
@@ -43,7 +43,7 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
 
   function creationOf<Item extends TaskItem>(item: Item) {
     const stored = { ...item, revision: 1 };
-    const writer = randomUUID();
+    const writer = createId();
     created += 1;
     const position = formatPosition({ nowMs: now(), count: created, id: writer });
     const content = {
@@ -58,7 +58,7 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
 
   function replacementOf<Item extends TaskItem>(item: Item) {
     const stored = { ...item, revision: item.revision + 1 };
-    const writer = randomUUID();
+    const writer = createId();
     const { UpdateExpression, ExpressionAttributeNames, ExpressionAttributeValues } = updateTo(
       toRecordAttributes({ item: stored, writer }),
     );
@@ -157,7 +157,7 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
         return { Update: { ...content, TableName: table, ...condition } };
       });
       // DynamoDB recognizes the repetition of a call whose answer was lost by the token.
-      const input = { TransactItems, ClientRequestToken: randomUUID() };
+      const input = { TransactItems, ClientRequestToken: createId() };
       try {
         await client.call("TransactWriteItems", input, { signal });
         return true;

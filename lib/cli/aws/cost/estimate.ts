@@ -1,4 +1,5 @@
 /** The estimate as data: a month of tasks for every kind of Execution zone, and one task by its length. */
+import type { PlatformVersionName } from "../../../../lambdas/shared/config/stage-schema.ts";
 import { pollDelay } from "../../../../lambdas/verification/task/step.ts";
 import { isPollStored } from "../../../../lambdas/verification/task/waiting.ts";
 import { assumptions } from "./assumptions.ts";
@@ -15,7 +16,7 @@ import {
 
 /**
  * `idleSeconds`: how long an AgentCore session stays after its last call. `syncBudgetMs`: how long the first call waits for the result
- * (`execution.syncBudgetMs`).
+ * (`execution.syncBudgetMs`). `platformVersion` is AgentCore's.
  */
 export type Scenario = {
   kind: MeasuredKind;
@@ -23,6 +24,7 @@ export type Scenario = {
   taskSeconds: number;
   idleSeconds: number;
   syncBudgetMs: number;
+  platformVersion: PlatformVersionName;
 };
 
 export type Month = {
@@ -67,13 +69,13 @@ const maxSeconds: Record<MeasuredKind, number> = {
 };
 
 export function estimate({ measured, ...scenario }: Scenario & { measured: MeasuredCalls }): Estimate {
-  const { tasks, taskSeconds, idleSeconds, syncBudgetMs } = scenario;
+  const { tasks, taskSeconds, idleSeconds, syncBudgetMs, platformVersion } = scenario;
   const kinds = Object.keys(measured.kinds) as MeasuredKind[];
   const costOf = (kind: MeasuredKind, seconds: number) => {
     const taskMs = seconds * 1000;
     const { polls, stored } = planPolls({ kind, taskMs, syncBudgetMs });
     const { calls, logBytes, dollars } = estimateTask(measured, {
-      ...{ kind, polls, storedPolls: stored, taskMs, idleSeconds, syncBudgetMs },
+      ...{ kind, polls, storedPolls: stored, taskMs, idleSeconds, syncBudgetMs, platformVersion },
     });
     return { polls, calls, logBytes, dollars };
   };

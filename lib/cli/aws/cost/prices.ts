@@ -35,8 +35,10 @@ export const priceList = {
     logGb: { usd: 0.5, per: 1, unit: "GB of logs that are written", source: cloudwatch },
     metricMonth: { usd: 0.3, per: 1, unit: "custom metrics, a month with data in every hour", source: cloudwatch },
     alarmMetricMonth: { usd: 0.1, per: 1, unit: "metrics that an alarm watches, a month", source: cloudwatch },
-    agentcoreVcpuHour: { usd: 0.0895, per: 1, unit: "vCPU-hours in use", source: agentcore },
-    agentcoreGbHour: { usd: 0.00945, per: 1, unit: "GB-hours of a session", source: agentcore },
+    agentcoreVcpuHour: { usd: 0.0895, per: 1, unit: "vCPU-hours in use, platform version V1", source: agentcore },
+    agentcoreGbHour: { usd: 0.00945, per: 1, unit: "GB-hours of a session, platform version V1", source: agentcore },
+    agentcoreV2VcpuHour: { usd: 0.1276, per: 1, unit: "vCPU-hours in use, platform version V2", source: agentcore },
+    agentcoreV2GbHour: { usd: 0.0169, per: 1, unit: "GB-hours of a session, platform version V2", source: agentcore },
   } satisfies Record<string, Price>,
 } as const;
 

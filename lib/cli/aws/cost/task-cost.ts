@@ -1,6 +1,7 @@
 /** The AWS calls and log bytes of one task, and their cost by service. */
 import { readFileSync } from "node:fs";
 import * as z from "zod";
+import type { PlatformVersionName } from "../../../../lambdas/shared/config/stage-schema.ts";
 import { assumptions as a } from "./assumptions.ts";
 import { toDollars } from "./prices.ts";
 
@@ -50,6 +51,7 @@ type TaskUse = {
   taskMs: number;
   idleSeconds: number;
   syncBudgetMs: number;
+  platformVersion: PlatformVersionName;
 };
 
 /** True if the Execution zone pushes, so that the end of an accepted task needs no regular poll. */
@@ -138,14 +140,20 @@ function estimateFunctions(
   ];
 }
 
+const agentcorePrices = {
+  V1: { vcpuHour: "agentcoreVcpuHour", gbHour: "agentcoreGbHour" },
+  V2: { vcpuHour: "agentcoreV2VcpuHour", gbHour: "agentcoreV2GbHour" },
+} as const;
+
 /** Each task has a session of its own, as in a thread of its own. An idle session costs its memory, and no processor. */
-function estimateAgentcoreCost({ kind, taskMs, idleSeconds }: TaskUse) {
+function estimateAgentcoreCost({ kind, taskMs, idleSeconds, platformVersion }: TaskUse) {
+  const { vcpuHour, gbHour } = agentcorePrices[platformVersion];
   const isUsed = kind === "agentcore" ? 1 : 0;
   const workHours = (isUsed * taskMs) / 3600_000;
   const idleHours = (isUsed * Math.min(idleSeconds, Math.max(0, a.sessionLifeSeconds.value - taskMs / 1000))) / 3600;
-  const memory = (hours: number) => toDollars("agentcoreGbHour", hours * a.agentcoreGb.value);
+  const memory = (hours: number) => toDollars(gbHour, hours * a.agentcoreGb.value);
   return {
-    "AgentCore, agent at work": toDollars("agentcoreVcpuHour", workHours * a.agentcoreVcpu.value) + memory(workHours),
+    "AgentCore, agent at work": toDollars(vcpuHour, workHours * a.agentcoreVcpu.value) + memory(workHours),
     "AgentCore, session idle": memory(idleHours),
   };
 }
