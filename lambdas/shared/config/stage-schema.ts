@@ -1,6 +1,6 @@
 /** The stages of the configuration: the accounts and regions of the zones, and how tasks are executed there. */
 import * as z from "zod";
-import { integer, oneOf, regionSchema } from "./values.ts";
+import { idleSecondsSchema, integer, oneOf, regionSchema } from "./values.ts";
 
 const accountSchema = z.string().regex(/^\d{12}$/, "must be an AWS account id: 12 digits, as a string");
 /** Short, because AWS limits the length of the names that include it. */
@@ -31,7 +31,7 @@ const maxSessionSeconds = 28_800;
 export const defaultIdleSeconds = 120;
 
 const sessionLife = {
-  idleSeconds: integer(60, maxSessionSeconds)
+  idleSeconds: idleSecondsSchema
     .default(defaultIdleSeconds)
     .describe(
       "How long a session lives without a call and without a running task, in seconds. It is billed until it ends.",

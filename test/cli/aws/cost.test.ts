@@ -44,6 +44,12 @@ describe("the polls of a task", () => {
     const counts = [10, 60, 480].map((minutes) => countPolls(minutes * 60_000));
     expect(counts).toEqual([27, 40, 96]);
   });
+
+  it("come at least every half of the idle time where AgentCore would end the session", () => {
+    const hours = estimateOf({ idleSeconds: 120 }).lengths.find(({ taskSeconds }) => taskSeconds === 8 * 3600);
+    expect(hours?.polls).toBe(countPolls(8 * 3600_000, 60_000));
+    expect(hours?.polls).toBeGreaterThan(8 * 60);
+  });
 });
 
 describe("the polls that also write the record", () => {
@@ -68,13 +74,12 @@ describe("the estimate", () => {
 
   it("adds the polls of a longer task, and the renewals of its lease where the Execution zone is ours", () => {
     const taskSeconds = 600;
-    const times = countPolls(taskSeconds * 1000);
     const long = estimateOf({ taskSeconds });
-    expect(long.polls).toBe(times);
     for (const kind of ["agentcore", "external"] as const) {
       const { sync, perPoll, logBytes } = measured.kinds[kind];
       const renewals = kind === "external" ? 0 : taskSeconds / assumptions.renewSeconds.value;
-      const { stored } = planPolls(taskSeconds * 1000);
+      const { polls: times, stored } = planPolls(taskSeconds * 1000, kind === "agentcore" ? 60_000 : undefined);
+      expect(estimateOf({ kind, taskSeconds }).polls).toBe(times);
       const writes =
         (sync["dynamodb:UpdateItem"] ?? 0) + times * (perPoll["dynamodb:UpdateItem"] ?? 0) + renewals + stored;
       expect(monthOf(long, kind).callsPerTask["dynamodb:UpdateItem"]).toBeCloseTo(writes);
@@ -124,7 +129,7 @@ describe("the estimate", () => {
   it("has one task of eight hours for each kind that can run it, and none for Lambda", () => {
     const { lengths } = estimateOf();
     const eightHours = lengths.find(({ taskSeconds }) => taskSeconds === 8 * 3600);
-    expect(eightHours?.polls).toBe(countPolls(8 * 3600_000));
+    expect(eightHours?.polls).toBe(countPolls(8 * 3600_000, 60_000));
     expect(Object.keys(eightHours?.dollars ?? {})).toEqual(["agentcore", "external"]);
     expect(estimateOf({ kind: "lambda", taskSeconds: 3600 }).headline).toBe("A task of 1 h is too long for Lambda.");
   });

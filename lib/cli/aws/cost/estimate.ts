@@ -1,4 +1,5 @@
 /** The estimate as data: a month of tasks for every kind of Execution zone, and one task by its length. */
+import { defaultIdleSeconds } from "../../../../lambdas/shared/config/stage-schema.ts";
 import { pollDelay } from "../../../../lambdas/verification/task/step.ts";
 import { isPollStored } from "../../../../lambdas/verification/task/waiting.ts";
 import { assumptions } from "./assumptions.ts";
@@ -51,9 +52,13 @@ const maxSeconds: Record<MeasuredKind, number> = {
 export function estimate({ measured, ...scenario }: Scenario & { measured: MeasuredCalls }): Estimate {
   const { tasks, taskSeconds, idleSeconds } = scenario;
   const kinds = Object.keys(measured.kinds) as MeasuredKind[];
+  // The worker polls an AgentCore session twice in its idle time. With stopAfterResult nothing idles, but the stage has an idle time.
+  const maxGapMs = (kind: MeasuredKind) =>
+    kind === "agentcore" ? ((idleSeconds || defaultIdleSeconds) * 1000) / 2 : undefined;
+  const countFor = (seconds: number) => countPolls(seconds * 1000, maxGapMs(scenario.kind));
   const costOf = (kind: MeasuredKind, seconds: number) => {
     const taskMs = seconds * 1000;
-    const { polls, stored } = planPolls(taskMs);
+    const { polls, stored } = planPolls(taskMs, maxGapMs(kind));
     return estimateTask(measured, { kind, polls, storedPolls: stored, taskMs, idleSeconds });
   };
   const able = (seconds: number) => kinds.filter((kind) => seconds <= maxSeconds[kind]);
@@ -68,10 +73,10 @@ export function estimate({ measured, ...scenario }: Scenario & { measured: Measu
   });
   const lengths = lengthsSeconds.map((seconds): ByLength => {
     const dollars = able(seconds).map((kind) => [kind, sum(Object.values(costOf(kind, seconds).dollars))]);
-    return { taskSeconds: seconds, polls: countPolls(seconds * 1000), dollars: Object.fromEntries(dollars) };
+    return { taskSeconds: seconds, polls: countFor(seconds), dollars: Object.fromEntries(dollars) };
   });
   const headline = formatHeadline({ scenario, months });
-  return { headline, scenario, polls: countPolls(taskSeconds * 1000), months, lengths, assumptions, priceList };
+  return { headline, scenario, polls: countFor(taskSeconds), months, lengths, assumptions, priceList };
 }
 
 const kindNames: Record<MeasuredKind, string> = {
@@ -108,17 +113,22 @@ function formatDollars(usd: number): string {
 }
 
 /** Counts the polls by the schedule that the worker keeps. The first call may bring the result; else the last poll does. */
-export function countPolls(taskMs: number): number {
-  return planPolls(taskMs).polls;
+export function countPolls(taskMs: number, maxGapMs?: number): number {
+  return planPolls(taskMs, maxGapMs).polls;
 }
 
-/** `stored`: the polls that also write the record. */
-export function planPolls(taskMs: number): { polls: number; stored: number } {
+/** `stored`: the polls that also write the record. `maxGapMs`: the longest gap between two polls. */
+export function planPolls(taskMs: number, maxGapMs?: number): { polls: number; stored: number } {
   const { syncBudgetSeconds, pollAfterMs, pollMs } = assumptions;
   let polls = 0;
   let stored = 0;
   for (let atMs = syncBudgetSeconds.value * 1000; atMs < taskMs; polls++) {
-    const { delayMs, jitterMs } = pollDelay({ polls, ageMs: atMs, pollAfterMs: pollAfterMs.value });
+    const { delayMs, jitterMs } = pollDelay({
+      polls,
+      ageMs: atMs,
+      pollAfterMs: pollAfterMs.value,
+      ceilingMs: maxGapMs,
+    });
     const gapMs = delayMs + jitterMs / 2;
     if (polls > 0 && isPollStored({ polls, gapMs })) stored += 1;
     atMs += gapMs + pollMs.value;

@@ -22,7 +22,7 @@ export function costTable({ headline, scenario, polls, months, lengths, assumpti
     headline,
     `Dollars a month for ${tasks.toLocaleString("en-US")} tasks of ${formatSeconds(taskSeconds)}, each in a thread of its own. From the custom metrics on, the rows are the same without any task:`,
     table(["service", ...kinds], [...taskRows, ...stageRows, total]),
-    `Dollars for one task by its length, with an AgentCore session that idles for ${idleSeconds} s afterwards. A dash: the task is too long for this kind.`,
+    `Dollars for one task by its length, with an AgentCore session that idles for ${idleSeconds} s afterwards. The polls are those of ${scenario.kind}. A dash: the task is too long for this kind.`,
     table(
       ["task takes", "polls", ...allKinds],
       lengths.map((row) => [
