@@ -34,10 +34,10 @@ export function createSmoke(settings: SmokeSettings): Command {
   return defineCommand({
     name: "smoke",
     about: `
-Tests a new stage on AWS with five real tasks, in about 15 minutes. The tasks go through the deployed entry as messages of
-the given person in the given channel: a task that wakes itself more than ${wakes} times, a task of ${longTaskMs / 60_000} minutes, a question with
-a reply, a file, and a task that is canceled. Afterwards the command checks the stage's alarms, metrics, log lines and
-dead letters, and runs doctor. It prints what the project assumes about AWS, and what it observed. Ctrl-C cancels the tasks.
+Tests a new stage on AWS with five real tasks, in about half an hour (15 minutes on Lambda). The tasks go through the deployed
+entry as messages of the given person in the given channel: a task that wakes itself more than ${wakes} times, a task of
+${longTaskMs / 60_000} minutes (2 on Lambda), a question with a reply, a file, and a task that is canceled. Afterwards the command
+checks the stage's alarms, metrics, log lines and dead letters, and runs doctor. It prints what the project assumes about AWS, and what it observed. Ctrl-C cancels the tasks.
 
 The stage must run the agent "echo", which waits, asks and makes files on request, and calls no model. The command takes
 the agent from your configuration file, so deploy the file first. The bot must be in the channel, and the person must be on

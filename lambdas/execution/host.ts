@@ -108,20 +108,19 @@ export function createHost(options: HostOptions): Host {
     isStopped: () => isStopped,
   });
   const waiting = { ...common, tasks, passVote, isStopping: () => isStopping };
-  const busy = () => runs.count() > 0;
   const exchange = createRoutes({
     dispatch: createDispatch({ methods: createMethods(waiting), metrics, log }),
     a2a: a2a && openA2a({ ...waiting, ...a2a, outbox, calls: callerLimits.calls }),
     admit: createAdmitCaller({ authenticator, now, log }),
     bodyTime: createTimeLimit({ ms: bodyTimeoutMs, reason: "unavailable" }),
-    ...{ dialects, busy, maxRequestBytes, metrics, spans, exposition, now, log },
+    ...{ dialects, activity: runs.activity, maxRequestBytes, metrics, spans, exposition, now, log },
   });
   return {
     handle: createWebHandler(exchange),
     exchange,
     authenticatorKind: authenticator.kind,
     lookAfter: outbox && createHandleLook({ store: guarded, advanceIfDue, outbox }),
-    busy,
+    busy: () => runs.activity().isBusy,
     async stop({ graceMs }) {
       isStopping = true;
       await runs.stopAll({ graceMs, settleMs: storeTimeoutMs });

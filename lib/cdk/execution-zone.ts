@@ -88,7 +88,7 @@ export class ExecutionZone extends Construct {
     watchRuntime(this, { alarm, endpoint: watched });
     this.role = role;
     this.entry = {
-      address: { transport: "agentcore", runtimeArn, qualifier: endpointName, stopAfterResult },
+      address: { transport: "agentcore", runtimeArn, qualifier: endpointName, stopAfterResult, idleSeconds },
       arns: [runtimeArn, endpoint.agentRuntimeEndpointArn],
       stack: Stack.of(this),
       watched,

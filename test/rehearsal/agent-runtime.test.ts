@@ -122,8 +122,6 @@ describe("a runtime", () => {
   });
 });
 
-const never = async () => false;
-
 function open({ activeSessions = 2, newSessionsPerSecond = 100 } = {}) {
   let nowMs = 0;
   const quotas = { activeSessions, newSessionsPerSecond };
@@ -132,7 +130,13 @@ function open({ activeSessions = 2, newSessionsPerSecond = 100 } = {}) {
   const pass = (seconds: number) => {
     nowMs += seconds * 1000;
   };
-  return { sessions, pass };
+  /** Lets time pass, and pings. Resolves to the sessions that have ended and the problems that were met. */
+  const pingAfter = async (seconds: number, answer: unknown = { status: "Healthy" }) => {
+    pass(seconds);
+    const { expired, problems } = await sessions.pingAll(async () => answer);
+    return [...expired, ...problems];
+  };
+  return { sessions, pass, pingAfter };
 }
 
 describe("sessions of AgentCore", () => {
@@ -151,25 +155,57 @@ describe("sessions of AgentCore", () => {
   });
 
   it("end when they were not used for the idle time-out, which begins with the end of a call", async () => {
-    const { sessions, pass } = open();
+    const { sessions, pingAfter } = open();
     sessions.start("a");
     const done = sessions.use("a");
-    pass(2000);
-    expect(await sessions.expired(never)).toEqual([]);
+    expect(await pingAfter(2000)).toEqual([]);
     done();
-    pass(899);
-    expect(await sessions.expired(never)).toEqual([]);
-    pass(1);
-    expect(await sessions.expired(never)).toEqual(["a"]);
+    expect(await pingAfter(899)).toEqual([]);
+    expect(await pingAfter(1)).toEqual(["a"]);
   });
 
-  it("stay while their ping says HealthyBusy, but never beyond the longest life", async () => {
+  it("end after a call that came too late, because real time does not jump over the idle time-out", async () => {
     const { sessions, pass } = open();
     sessions.start("a");
     pass(900);
-    expect(await sessions.expired(async () => true)).toEqual([]);
-    expect(await sessions.expired(never)).toEqual([]);
-    pass(27_900);
-    expect(await sessions.expired(async () => true)).toEqual(["a"]);
+    const pinging = sessions.pingAll(async () => ({ status: "Healthy" }));
+    sessions.use("a");
+    expect((await pinging).expired).toEqual(["a"]);
+  });
+
+  it("stay while their ping says HealthyBusy with the time of its last change, but never beyond the longest life", async () => {
+    const { sessions, pingAfter } = open();
+    sessions.start("a");
+    const busy = { status: "HealthyBusy", time_of_last_update: 0 };
+    for (let hours = 1; hours < 8; hours++) expect(await pingAfter(3600, busy)).toEqual([]);
+    expect(await pingAfter(3600, busy)).toEqual(["a"]);
+  });
+
+  it.each([
+    ["without that time", {}],
+    ["with a date that is no number", { time_of_last_update: "1970-01-01T00:00:00.000Z" }],
+    ["with a time in milliseconds", { time_of_last_update: 10_000_000 }],
+    ["with a time in the future", { time_of_last_update: 901 }],
+  ])("end although their ping says HealthyBusy %s", async (_title, field) => {
+    const { sessions, pingAfter } = open();
+    sessions.start("a");
+    expect(await pingAfter(899, { status: "HealthyBusy" })).toEqual([]);
+    const [ended, ...problems] = await pingAfter(1, { status: "HealthyBusy", ...field });
+    expect([ended, problems.length]).toEqual(["a", Object.keys(field).length]);
+  });
+
+  it("idle from the change to Healthy on, if that is later than the last call", async () => {
+    const { sessions, pingAfter } = open();
+    sessions.start("a");
+    const idle = { status: "Healthy", time_of_last_update: 500 };
+    expect(await pingAfter(1399, idle)).toEqual([]);
+    expect(await pingAfter(1, idle)).toEqual(["a"]);
+  });
+
+  it("never idle while the time moves with each ping", async () => {
+    const { sessions, pingAfter } = open();
+    sessions.start("a");
+    for (let nowSeconds = 3000; nowSeconds < 28_800; nowSeconds += 3000)
+      expect(await pingAfter(3000, { status: "Healthy", time_of_last_update: nowSeconds })).toEqual([]);
   });
 });

@@ -109,13 +109,21 @@ export function runAgentRuntime({
     return session !== undefined;
   }
 
+  /** Returns undefined while the server starts, and where it does not answer. */
+  async function ping(sessionId: string): Promise<unknown> {
+    const session = running.get(sessionId);
+    if (!session?.isReady) return undefined;
+    const response = await fetch(`${await session.url}/ping`).catch(() => undefined);
+    const pinged: unknown = await response?.json().catch(() => undefined);
+    // While the clock moves, the session's time is ahead of the time here.
+    await clock.settled();
+    return pinged;
+  }
+
   async function expire(): Promise<void> {
-    const isBusy = async (sessionId: string) => {
-      const url = await running.get(sessionId)?.url;
-      const response = await fetch(`${url}/ping`).catch(() => undefined);
-      return ((await response?.json()) as { status?: string } | undefined)?.status === "HealthyBusy";
-    };
-    for (const sessionId of await sessions.expired(isBusy)) stop(sessionId);
+    const { expired, problems } = await sessions.pingAll(ping);
+    for (const problem of problems) onFailure(problem);
+    for (const sessionId of expired) stop(sessionId);
   }
 
   const timer = setInterval(() => void expire(), expireEveryMs);
@@ -187,17 +195,41 @@ export function createSessions({
       };
     },
     end: (sessionId: string) => void sessions.delete(sessionId),
-    /** Returns the sessions that AWS ends now. `isBusy` asks a session's own `/ping`. */
-    async expired(isBusy: (sessionId: string) => Promise<boolean>): Promise<string[]> {
-      const ended: string[] = [];
-      for (const [sessionId, session] of [...sessions]) {
-        const isOld = now() - session.startedAtMs >= lifecycle.maxLifetimeSeconds * secondMs;
-        const isUnused = session.calls === 0 && now() - session.usedAtMs >= lifecycle.idleSeconds * secondMs;
-        if (isOld) ended.push(sessionId);
-        else if (isUnused && (await isBusy(sessionId))) session.usedAtMs = now();
-        else if (isUnused) ended.push(sessionId);
-      }
-      return ended;
+    /**
+     * Pings all sessions. Returns those that AWS ends now, and what is wrong with the answers. A session is ended for the time that
+     * had passed before its ping: a call that comes during the ping is too late, as it would be after a long wait.
+     */
+    async pingAll(ping: (sessionId: string) => Promise<unknown>): Promise<{ expired: string[]; problems: string[] }> {
+      const problems: string[] = [];
+      const ended = [...sessions].map(async ([sessionId, { startedAtMs, usedAtMs, calls }]) => {
+        const passedMs = now() - startedAtMs;
+        const sinceCallMs = calls > 0 ? 0 : now() - usedAtMs;
+        const { isBusy, changedAtMs, problem } = readPing({ answer: await ping(sessionId), nowMs: now() });
+        if (problem !== undefined) problems.push(problem);
+        if (passedMs >= lifecycle.maxLifetimeSeconds * secondMs) return [sessionId];
+        const idleMs = isBusy ? 0 : Math.min(sinceCallMs, now() - changedAtMs);
+        return idleMs >= lifecycle.idleSeconds * secondMs ? [sessionId] : [];
+      });
+      return { expired: (await Promise.all(ended)).flat(), problems };
     },
   };
+}
+
+type Ping = { isBusy: boolean; changedAtMs: number; problem?: string };
+
+/**
+ * Reads an answer of `/ping` as AgentCore was measured to: the field alone counts. `HealthyBusy` without it keeps no session alive
+ * (aws/bedrock-agentcore-sdk-python#471, fastagent-sh/fastagent#314), and neither does a date that is no number
+ * (aws/bedrock-agentcore-sdk-typescript#129). The documentation says that it is a Unix time in seconds, of the last change of the status.
+ * A time in the future, such as one in milliseconds, is a problem.
+ */
+export function readPing({ answer, nowMs }: { answer: unknown; nowMs: number }): Ping {
+  const none = { isBusy: false, changedAtMs: Number.NEGATIVE_INFINITY };
+  if (typeof answer !== "object" || answer === null || !("time_of_last_update" in answer)) return none;
+  const { time_of_last_update: seconds, status } = answer as { time_of_last_update: unknown; status?: unknown };
+  const problem = `GET /ping answered ${JSON.stringify(answer)}`;
+  if (!Number.isSafeInteger(seconds)) return { ...none, problem: `${problem}: the time is no whole number of seconds` };
+  const changedAtMs = Number(seconds) * secondMs;
+  if (changedAtMs > nowMs) return { ...none, problem: `${problem}: the time is in the future` };
+  return { isBusy: status === "HealthyBusy", changedAtMs };
 }

@@ -36,7 +36,7 @@ import {
   showProgressByPush,
 } from "./stories/pushes.ts";
 import { changeRoutes, moveTasks } from "./stories/routes.ts";
-import { endSessionBetween, exceedSessionQuota, takeAgentCoreDown } from "./stories/sessions.ts";
+import { endSessionBetween, exceedSessionQuota, outlastIdleTime, takeAgentCoreDown } from "./stories/sessions.ts";
 import { synthesizeKind } from "./synthesized.ts";
 import { executionToken, startWorld, type World } from "./world.ts";
 
@@ -270,6 +270,16 @@ export function rehearse(kind: ExecutionKind): void {
     }
 
     if (kind === "agentcore") {
+      it("runs tasks of 20 minutes and of two hours in one session each, and polls them twice in the idle time", async () => {
+        const { sessions, tasks } = await outlastIdleTime(world);
+        expect(tasks.map(({ answers }) => answers)).toEqual(
+          tasks.map(({ minutes }) => [expect.stringContaining(`${minutes} minutes`)]),
+        );
+        expect([sessions, ...tasks.map(({ starts }) => starts)]).toEqual([2, 1, 1]);
+        // The idle time is two minutes, and nobody polled for three times as long.
+        for (const { minutes, polls } of tasks) expect(polls).toBeGreaterThanOrEqual(minutes - 6);
+      }, 1_800_000);
+
       it("answers the next message of a thread in a new session where the one before has ended", async () => {
         await changeRoutes(world, "home");
         expect(await endSessionBetween(world)).toBe(1);

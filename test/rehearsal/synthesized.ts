@@ -106,6 +106,7 @@ function configOf(wish: Wish) {
               authorizer: bearer,
             },
           }),
+          ...(kind === "agentcore" && { long: { ...home, deadlineMs: 3 * 3600_000 } }),
           nowhere: { ...foreign, url: nowhere, authorizer: bearer },
         },
     routes: [{ destination: "home" }],

@@ -11,6 +11,7 @@ import type { ServedCards } from "../a2a/cards.ts";
 import type { A2aEndpoint } from "../a2a/endpoint.ts";
 import { readRequestedVersion } from "../a2a/version.ts";
 import { openRpc } from "../methods/methods.ts";
+import type { Activity } from "../runs/activity.ts";
 import { createPostHandler, type PathProtocols, type PostSettings } from "./answer-post.ts";
 import {
   type AdmitCaller,
@@ -26,7 +27,7 @@ type Settings = PostSettings & {
   a2a: { endpoint: A2aEndpoint; card: ServedCards["endpoint"] } | undefined;
   /** More paths that serve the zone contract, each with the dialect of its errors. */
   dialects: Readonly<Record<string, Dialect>>;
-  busy: () => boolean;
+  activity: () => Activity;
   exposition: Exposition;
 };
 
@@ -35,7 +36,7 @@ export const cardPaths: readonly string[] = [agentCardPath, "/.well-known/agent.
 
 /** Never rejects. `POST /invocations` always answers 200, because AgentCore replaces the body of any other status. */
 export function createRoutes(options: Settings): (exchange: Exchange) => Promise<ExchangeResponse> {
-  const { a2a, dialects, busy, exposition, ...settings } = options;
+  const { a2a, dialects, activity, exposition, ...settings } = options;
   const post = createPostHandler(settings);
   const a2aEndpoint = a2a?.endpoint;
   const faces = new Map<string, PathProtocols>([
@@ -48,7 +49,7 @@ export function createRoutes(options: Settings): (exchange: Exchange) => Promise
     [
       "/ping",
       ({ platformPrincipal: known }) =>
-        createJsonAnswer({ status: known !== undefined && busy() ? "HealthyBusy" : "Healthy" }),
+        createJsonAnswer(known === undefined ? { status: "Healthy" } : toPing(activity())),
     ],
     ["/healthz", () => createJsonAnswer({ status: "ok" })],
     ["/openrpc.json", () => createJsonAnswer(openRpc())],
@@ -76,6 +77,14 @@ export function createRoutes(options: Settings): (exchange: Exchange) => Promise
       ? page(exchange)
       : createEmptyAnswer({ status: 405, allow: "GET, HEAD" });
   };
+}
+
+/**
+ * AgentCore ends a session that answers `HealthyBusy` without `time_of_last_update`, and never ends one in which that time moves with each
+ * ping: https://docs.aws.amazon.com/bedrock-agentcore/latest/devguide/runtime-http-protocol-contract.html
+ */
+function toPing({ isBusy, sinceMs }: Activity) {
+  return { status: isBusy ? "HealthyBusy" : "Healthy", time_of_last_update: Math.floor(sinceMs / 1000) };
 }
 
 /** Adapts the routes to web-standard servers. */

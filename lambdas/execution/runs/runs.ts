@@ -20,6 +20,7 @@ import { createLogIds, type ExecutionTask } from "../tasks/execution-task.ts";
 
 import { deriveCallerGroup, encodeExecutionMessage } from "../tasks/task-message.ts";
 import type { ChangeTask } from "../tasks/task-store.ts";
+import { type Activity, createActivityRecord } from "./activity.ts";
 import { type Run, type RunInput, type RunSettings, type StopCause, startRun } from "./run.ts";
 import { createTimeLimit } from "./time-limit.ts";
 
@@ -39,7 +40,8 @@ export type Runs = {
   has(id: string): boolean;
   /** The latest record of a task that runs here, or else undefined. */
   latest(id: string): ExecutionTask | undefined;
-  count(): number;
+  /** Whether tasks run in this process. */
+  activity(): Activity;
   /** Gives the runs `graceMs` to end, then stops them; resolves when all outcomes are stored, or `settleMs` later. */
   stopAll(request: { graceMs: number; settleMs: number }): Promise<void>;
 };
@@ -61,6 +63,11 @@ export function createRuns(
   /** Keeps only the latest run per task, because an answer can arrive before the run that asked has finished. */
   const runs = new Map<string, Run>();
   const underWay = new Set<Run>();
+  const activity = createActivityRecord({ now });
+  const noteActivity = () => {
+    activity.set(underWay.size > 0);
+    metrics.set("sekisho_runs_under_way", {}, underWay.size);
+  };
   /** Starts under way, each of which may lead to a run. */
   const starting = new Set<Promise<unknown>>();
   let stopping = false;
@@ -80,10 +87,10 @@ export function createRuns(
     // The slot is held until the agent has returned. Otherwise a caller could run any number of agents that ignore their signal.
     void run.returned.then(release);
     underWay.add(run);
-    metrics.set("sekisho_runs_under_way", {}, underWay.size);
+    noteActivity();
     void run.ended.then(() => {
       underWay.delete(run);
-      metrics.set("sekisho_runs_under_way", {}, underWay.size);
+      noteActivity();
       if (runs.get(task.id) === run) runs.delete(task.id);
     });
     return won.task;
@@ -107,7 +114,7 @@ export function createRuns(
     ended: async (id) => runs.get(id)?.ended,
     has: (id) => runs.has(id),
     latest: (id) => runs.get(id)?.latest(),
-    count: () => underWay.size,
+    activity: activity.read,
     async stopAll({ graceMs, settleMs }) {
       stopping = true;
       await waitAtMost({ work: waitForRuns(), timeoutMs: graceMs });
@@ -134,6 +141,7 @@ export function createQueuedRuns(options: {
 }): Runs {
   const { taskQueue, changeTask, timeoutMs, now, log } = options;
   const withinTime = createTimeLimit({ ms: timeoutMs, reason: "timeout" });
+  const activity = createActivityRecord({ now });
 
   async function enqueue(task: ExecutionTask): Promise<void> {
     try {
@@ -161,7 +169,7 @@ export function createQueuedRuns(options: {
     stop() {},
     has: () => false,
     latest: () => undefined,
-    count: () => 0,
+    activity: activity.read,
     async stopAll() {},
   };
 }

@@ -36,6 +36,14 @@ export function resolveLongPollMs(destination: Destination, limits: Limits): num
   return Math.min(localLongPollMs, Math.floor(callTimes(destination, limits).callTimeoutMs / 2));
 }
 
+/**
+ * Half of the time after which AgentCore ends a session without a call, so that polls keep it alive even where the host does not say
+ * `HealthyBusy` as AgentCore wants it. Infinite for other destinations.
+ */
+export function resolveMaxPollGapMs(destination: Destination): number {
+  return destination.transport === "agentcore" ? (destination.idleSeconds * 1000) / 2 : Number.POSITIVE_INFINITY;
+}
+
 /** By how much the longest call exceeds `limits.callTimeoutMs`. A step may last longer by that. */
 export function longestExtraMs({ destinations, limits }: Limits & Destinations): number {
   const longest = Object.values(destinations).map((destination) => callTimes(destination, { limits }).sendTimeoutMs);

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { dialectSchema } from "../../../contracts/dialects.ts";
 import { omittableFieldSchema } from "../../../contracts/methods.ts";
 import { authorizerSchema } from "./authorizer-schema.ts";
-import { httpUrl, integer } from "./values.ts";
+import { httpUrl, idleSecondsSchema, integer } from "./values.ts";
 
 const anyDestination = {
   deadlineMs: integer(1000, 8 * 3600_000)
@@ -159,6 +159,11 @@ export const destinationSchema = z.discriminatedUnion("transport", [
         .default(false)
         .describe(
           "Uses one session per task and stops it after the task, instead of one session per thread that stays warm.",
+        ),
+      idleSeconds: idleSecondsSchema
+        .default(900)
+        .describe(
+          "The idle session timeout of the runtime (`idleRuntimeSessionTimeout`), in seconds. A running task is polled at least twice in that time, unless the agent asks for rarer polls. The default is AWS's own. A stage's own Execution zone has the idleSeconds of the stage.",
         ),
       idempotent: anyDestination.idempotent.default(true),
     })

@@ -18,6 +18,7 @@ const liveFields = [
   "longPollMs",
   "dialect",
   "idempotent",
+  "idleSeconds",
   "maxResponseBytes",
   "questions",
   "version",
@@ -25,7 +26,7 @@ const liveFields = [
 /** These are live only if the stage's permission does not depend on the address. */
 const addressFields = ["card", "url"];
 /** Fields that belong to one peer or transport. The other live fields suit any peer. */
-const peerFields = [...addressFields, "dialect", "idempotent", "longPollMs", "version"];
+const peerFields = [...addressFields, "dialect", "idempotent", "idleSeconds", "longPollMs", "version"];
 const anyValue = z.unknown().optional();
 /** An unknown field is ignored, because a newer version may have pushed it before a rollback. */
 const liveFieldsSchema = z.object(

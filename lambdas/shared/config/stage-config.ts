@@ -13,7 +13,7 @@ const lifetimeMarginMs = 120_000;
 
 /** The address of a stage's Execution zone, which is known only when it is deployed. */
 export type ExecutionAddress =
-  | { transport: "agentcore"; runtimeArn: string; qualifier: string; stopAfterResult: boolean }
+  | { transport: "agentcore"; runtimeArn: string; qualifier: string; stopAfterResult: boolean; idleSeconds: number }
   | {
       transport: "https";
       url: string;

@@ -1,6 +1,6 @@
 /** The stages of the configuration: the accounts and regions of the zones, and how tasks are executed there. */
 import * as z from "zod";
-import { integer, oneOf, regionSchema } from "./values.ts";
+import { idleSecondsSchema, integer, oneOf, regionSchema } from "./values.ts";
 
 const accountSchema = z.string().regex(/^\d{12}$/, "must be an AWS account id: 12 digits, as a string");
 /** Short, because AWS limits the length of the names that include it. */
@@ -35,7 +35,7 @@ const platformVersions = ["V1", "V2"] as const;
 export type PlatformVersionName = (typeof platformVersions)[number];
 
 const sessionLife = {
-  idleSeconds: integer(60, maxSessionSeconds)
+  idleSeconds: idleSecondsSchema
     .default(defaultIdleSeconds)
     .describe(
       "How long a session lives without a call and without a running task, in seconds. It is billed until it ends.",
@@ -66,7 +66,7 @@ const stageExecutionSchema = z
             .enum(platformVersions)
             .default("V1")
             .describe(
-              "The platform version of the runtime. V2 starts each session from a snapshot of the started process, so an agent file must compute nothing random or time-dependent while it is loaded.",
+              "The platform version of the runtime. V2 starts each session from a snapshot of the started program, so an agent file must compute nothing random or time-dependent while it is loaded.",
             ),
         })
         .refine(({ idleSeconds, maxLifetimeSeconds }) => idleSeconds <= maxLifetimeSeconds, {

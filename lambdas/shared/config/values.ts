@@ -30,6 +30,9 @@ export function integer(least: number, most?: number) {
   return most === undefined ? schema : schema.max(most);
 }
 
+/** The time after which AgentCore ends a session without a call, in seconds, within AWS's limits for runtimes on microVMs. */
+export const idleSecondsSchema = integer(60, 28_800);
+
 export const regionSchema = z
   .string()
   .regex(/^([a-z]{2}|eusc)(-[a-z]+)+-\d{1,2}$/, "must be an AWS region such as eu-central-1");

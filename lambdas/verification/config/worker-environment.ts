@@ -3,6 +3,7 @@ import * as z from "zod";
 import { readAwsEnvironment, requireVariable } from "../../shared/config/aws-environment.ts";
 import { readEnvironment } from "../../shared/config/environment.ts";
 import type { ExecutionAddress } from "../../shared/config/stage-config.ts";
+import { defaultIdleSeconds } from "../../shared/config/stage-schema.ts";
 import { toLogSettings } from "../../shared/config/telemetry-schema.ts";
 
 /** The stack writes this into the worker's environment and into its own outputs. */
@@ -12,6 +13,8 @@ export const executionAddressSchema = z.discriminatedUnion("transport", [
     runtimeArn: z.string(),
     qualifier: z.string(),
     stopAfterResult: z.boolean(),
+    // Absent in a stage that version 1.0 deployed.
+    idleSeconds: z.int().default(defaultIdleSeconds),
   }),
   z.object({
     transport: z.literal("https"),

@@ -6,7 +6,7 @@
 import { hash } from "node:crypto";
 import * as z from "zod";
 import { createCachedValues } from "../../shared/async/cache.ts";
-import { resolveLongPollMs } from "../../shared/config/call-time.ts";
+import { resolveLongPollMs, resolveMaxPollGapMs } from "../../shared/config/call-time.ts";
 import type { Destination } from "../../shared/config/destination-schema.ts";
 import type { AllowlistRule, Config, Route } from "../../shared/config/schema.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
@@ -162,6 +162,7 @@ export function createPolicy(options: {
           concurrency: destination.concurrency,
           questionMs: destination.questions.expireAfterMs,
           longPollMs: resolveLongPollMs(destination, config),
+          maxPollGapMs: resolveMaxPollGapMs(destination),
           stopAfterResult: destination.transport === "agentcore" && destination.stopAfterResult,
         },
       ]),

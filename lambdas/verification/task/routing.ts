@@ -40,6 +40,8 @@ export type DestinationPolicy = {
   questionMs: number;
   /** How long a poll may wait at the destination for news; 0: no long poll. */
   longPollMs: number;
+  /** The longest gap between two polls that Sekisho chooses by itself. A longer `poll_after_ms` of the host is obeyed. */
+  maxPollGapMs: number;
 };
 
 /** Returns the policy of the task's destination. If it was removed from the configuration, it counts as not deduplicating. */
@@ -56,6 +58,7 @@ const removedDestination: DestinationPolicy = {
   concurrency: "thread",
   questionMs: 0,
   longPollMs: 0,
+  maxPollGapMs: Number.POSITIVE_INFINITY,
 };
 
 /** Keeps the task's destination while it is configured, or else chooses the first of its route. Returns undefined if there is none. */

@@ -235,9 +235,16 @@ const retryCapMs = 60_000;
 /** A peer's longer `retryAfterMs` is cut to this. */
 const mostObeyedMs = 15 * 60_000;
 
-/** Returns the delay before a failed act is repeated: 1 s, 2 s, 4 s up to a minute, and at least the peer's own `retryAfterMs`. */
-export function taskRetryDelayMs(attempts: number, retryAfterMs: number | undefined): number {
-  const backoff = Math.min(retryCapMs, retryBaseMs * 2 ** Math.min(Math.max(attempts - 1, 0), 20));
+/**
+ * Returns the delay before a failed act is repeated: 1 s, 2 s, 4 s up to a minute, or up to a shorter `maxBackoffMs`, and at least the
+ * peer's own `retryAfterMs`.
+ */
+export function taskRetryDelayMs(
+  attempts: number,
+  retryAfterMs: number | undefined,
+  maxBackoffMs: number = retryCapMs,
+): number {
+  const backoff = Math.min(retryCapMs, maxBackoffMs, retryBaseMs * 2 ** Math.min(Math.max(attempts - 1, 0), 20));
   return Math.max(backoff, Math.min(retryAfterMs ?? 0, mostObeyedMs));
 }
 
@@ -295,7 +302,8 @@ export function schedulePoll(
   request: { nowMs: number; policy: Policy; ceilingMs?: number | undefined; leastMs?: number | undefined },
 ): Transition {
   const { nowMs, policy, ceilingMs, leastMs: shortestMs } = request;
-  const gapMs = destinationOf(task, policy).longPollMs > 0 ? longPollGapMs : Number.POSITIVE_INFINITY;
+  const { longPollMs, maxPollGapMs } = destinationOf(task, policy);
+  const gapMs = longPollMs > 0 ? Math.min(longPollGapMs, maxPollGapMs) : maxPollGapMs;
   const wait = waitOf(task);
   const ageMs = Math.max(0, nowMs - wait.workStartedAtMs);
   const { delayMs, jitterMs } = pollDelay({

@@ -202,7 +202,8 @@ export function onPollFailed(task: Task, { nowMs, error }: EventOf<"call_failed"
     return { task: setOutcome(task, ambiguousOutcome).task, effects: [{ type: "cancel" }] };
   }
   const mostMs = untilDeadlineMs(task, nowMs - graceMs);
-  const delayMs = Math.min(taskRetryDelayMs(again.attempts, error.retryAfterMs), mostMs);
+  const maxBackoffMs = Math.floor(destinationOf(task, policy).maxPollGapMs / 1.5);
+  const delayMs = Math.min(taskRetryDelayMs(again.attempts, error.retryAfterMs, maxBackoffMs), mostMs);
   // With jitter, so that the tasks of an unreachable host do not poll it at the same moment.
   return { task: again, effects: [wake({ delayMs, jitterMs: Math.floor(delayMs / 2) })] };
 }

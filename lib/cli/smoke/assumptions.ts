@@ -88,6 +88,15 @@ function assumptions({ wakes }: SmokeFacts): Assumption[] {
       }),
     },
     {
+      point: "an AgentCore session while its agent works",
+      assumed: "HealthyBusy with time_of_last_update, and polls, keep it alive beyond the stage's idleSeconds",
+      observe: ofAgentCore(({ stories }) => {
+        const long = stories.find(({ story }) => story === "long");
+        const todo = "Look at the sessions of that task in the runtime's log group, and at the answers of GET /ping.";
+        return seen(`the long task ${long?.what ?? "did not run"}`, long?.ok !== true, todo);
+      }),
+    },
+    {
       point: "policies that match a principal which did not exist when they were made",
       assumed: "they let the Verification role in",
       observe(facts) {

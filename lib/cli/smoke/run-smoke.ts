@@ -2,6 +2,7 @@
 
 import { setTimeout as wait } from "node:timers/promises";
 import { sekisho } from "../../../lambdas/shared/command-line.ts";
+import { isOwnExecution } from "../../../lambdas/shared/config/destination-address.ts";
 import { sendCancel } from "../tasks/cancel-task.ts";
 import type { TaskZone } from "../tasks/stored-task.ts";
 import { checkAssumptions } from "./assumptions.ts";
@@ -20,7 +21,7 @@ export type SmokeSettings = StorySettings & {
 export const defaultSettings: SmokeSettings = {
   wakes: 20,
   wakeTaskMs: 13 * 60_000,
-  longTaskMs: 120_000,
+  longTaskMs: 20 * 60_000,
   patienceMs: 120_000,
   pollMs: 1000,
   settleMs: 6 * 60_000,
@@ -32,12 +33,13 @@ export type SmokeRequest = FactsRequest &
 
 /** Rejects where it is interrupted, and cancels the tasks that it began. */
 export async function runSmoke(request: SmokeRequest): Promise<SmokeReport> {
-  const { settings, note, stageName } = request;
+  const { note, stageName } = request;
+  const settings = { ...request.settings, longTaskMs: limitLongTask(request) };
   const fromMs = Date.now() - 60_000;
   const begun: BegunTask[] = [];
   const stop = new AbortController();
   const signal = AbortSignal.any([request.signal, stop.signal]);
-  const dependencies = { ...request, signal, onBegun: (each: BegunTask) => void begun.push(each) };
+  const dependencies = { ...request, settings, signal, onBegun: (each: BegunTask) => void begun.push(each) };
   const stories: StoryResult[] = [];
   for (const group of storyGroups) {
     const running = group.map((story) => runStory(story, dependencies));
@@ -56,6 +58,22 @@ export async function runSmoke(request: SmokeRequest): Promise<SmokeReport> {
   const report = createSmokeReport(await collectFacts(request, stories, fromMs));
   note(report.ok ? `Stage ${stageName} is as it should be.` : `Stage ${stageName}: see the report.`);
   return report;
+}
+
+/** A Lambda function keeps no session that could idle out. */
+const maxLambdaLongTaskMs = 2 * 60_000;
+
+/** Returns how long the long task takes: as the settings say, but not so long that the stage would end it. */
+export function limitLongTask({
+  settings: { longTaskMs },
+  stage,
+  config,
+}: Pick<SmokeRequest, "stage" | "config"> & { settings: Pick<SmokeSettings, "longTaskMs"> }): number {
+  const deadlines = Object.values(config.destinations)
+    .filter(isOwnExecution)
+    .map(({ deadlineMs }) => deadlineMs);
+  const maxMs = stage.execution.kind === "lambda" ? maxLambdaLongTaskMs : Number.POSITIVE_INFINITY;
+  return Math.min(longTaskMs, maxMs, ...deadlines.map((deadlineMs) => deadlineMs / 2));
 }
 
 /** `ok` where every check passed, and nothing that was observed differs from an assumption. */

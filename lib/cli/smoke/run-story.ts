@@ -27,6 +27,7 @@ export type StorySettings = {
   wakes: number;
   /** The time that the agent of that task takes, unless it is canceled. */
   wakeTaskMs: number;
+  /** The time of the long task, many times the idle time of an AgentCore session. Shorter where the stage would end it. */
   longTaskMs: number;
   /** The time for each story, besides what its agent takes. */
   patienceMs: number;
@@ -83,7 +84,7 @@ const storyTable: Record<Story, StoryRow> = {
     text: ({ longTaskMs }) => slow(longTaskMs),
     async run({ settings: { longTaskMs }, until, polls }) {
       requireAnswer(await until(isOver, "its answer", longTaskMs));
-      return `answered after ${longTaskMs / 1000} s, with ${polls()} polls`;
+      return `answered after ${Math.ceil(longTaskMs / 1000)} s, with ${polls()} polls`;
     },
   },
   question: {

@@ -36,8 +36,12 @@ function monthOf({ months }: Estimate, kind: MeasuredKind) {
 
 const plan = (
   taskMs: number,
-  { kind = "agentcore" as MeasuredKind, syncBudgetMs = defaultSyncBudgetMs as number } = {},
-) => planPolls({ kind, taskMs, syncBudgetMs });
+  {
+    kind = "agentcore" as MeasuredKind,
+    syncBudgetMs = defaultSyncBudgetMs as number,
+    idleSeconds = defaultIdleSeconds as number,
+  } = {},
+) => planPolls({ kind, taskMs, syncBudgetMs, idleSeconds });
 const countPolls = (...of: Parameters<typeof plan>) => plan(...of).polls;
 
 describe("the polls of a task", () => {
@@ -64,8 +68,15 @@ describe("the polls of a task", () => {
   });
 
   it("are about 20 in ten minutes, 35 in an hour and 90 in eight hours", () => {
-    const counts = [10, 60, 480].map((minutes) => countPolls(minutes * 60_000));
+    const counts = [10, 60, 480].map((minutes) => countPolls(minutes * 60_000, { kind: "lambda" }));
     expect(counts).toEqual([22, 35, 91]);
+  });
+
+  it("come at least every half of the idle time where AgentCore would end the session", () => {
+    const idle = (idleSeconds: number) => countPolls(8 * 3600_000, { idleSeconds });
+    expect(idle(120)).toBeGreaterThan(8 * 60);
+    expect(idle(120)).toBeGreaterThan(2 * idle(480));
+    expect(idle(0)).toBe(idle(defaultIdleSeconds));
   });
 });
 

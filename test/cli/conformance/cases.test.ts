@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
+import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
 import { conformanceCases } from "../../../lib/cli/conformance/cases/all.ts";
 import type { CaseReport } from "../../../lib/cli/conformance/conformance.ts";
 import { conform, createHonestHost, namesOf, serveHost } from "./honest-endpoint.ts";
@@ -11,7 +12,7 @@ const root = join(__dirname, "../../..");
 const known = new Map(conformanceCases.map((one) => [one.name, one]));
 
 /** The cases that a lie needs: those that catch it and all before them. A case that sums up needs all the others. */
-function casesFor({ caughtBy }: Lie) {
+function casesFor({ caughtBy }: Pick<Lie, "caughtBy">) {
   if (caughtBy.some((name) => known.get(name)?.sumsUp)) return conformanceCases.filter((one) => !one.isSecondLook);
   const names = new Set(caughtBy);
   for (const name of names) {
@@ -38,6 +39,23 @@ describe("an honest endpoint", () => {
     expect(report.cases.filter(({ outcome }) => outcome !== "passed")).toEqual([]);
     expect(report.kept).toBe(true);
     expect(report.cases.length).toBeGreaterThan(110);
+  });
+});
+
+describe("our own host on AgentCore", () => {
+  it("answers pings with the time of its last change", async () => {
+    const host = createHonestHost();
+    const { url, close } = await startExecutionServer({ host, port: 0, platformPrincipal: "agentcore" });
+    const others = serveHost(host);
+    const handle: typeof others = (received) =>
+      received.request.url.endsWith("/ping") ? fetch(`${url}/ping`) : others(received);
+    const cases = casesFor({ caughtBy: ["agentcore/ping-time", "agentcore/ping-busy"] });
+    const report = await conform(handle, { profile: "agentcore", cases, texts: { slow: "slow 5s" } }).finally(close);
+    const busy = expect.objectContaining({
+      outcome: "passed",
+      came: expect.stringMatching(/HealthyBusy.*time_of_last/),
+    });
+    expect(report.cases.filter(({ name }) => /ping-/.test(name))).toEqual([busy, busy]);
   });
 });
 

@@ -156,6 +156,15 @@ const variants: readonly Variant[] = [
         result.response_text ||= "";
       }),
   ],
+  [
+    "says on AgentCore that it is busy, and not since when",
+    () => {
+      const handle = serveHost(createHonestHost());
+      return async (received) =>
+        received.request.url.endsWith("/ping") ? json({ status: "HealthyBusy" }) : handle(received);
+    },
+    { profile: "agentcore", texts: { slow: "stream, slow 3s" } },
+  ],
   ["is called without a second caller", () => serveHost(createHonestHost()), { hasSecondLook: false }],
   ["asks questions twice", () => serveHost(createHonestHost({ agent: echo })), { texts: { ask: "ask twice" } }],
 ];

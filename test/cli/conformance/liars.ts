@@ -774,6 +774,17 @@ for (const [place, url, headers] of [
 
 // AgentCore.
 const agentcore = { profile: "agentcore" } as const;
+const whileSlow = { ...agentcore, texts: { slow: "slow 4s" } };
+const pings = ({ request }: Exchange) => request.url.endsWith("/ping");
+/** Says that it is busy. */
+const busySince = (field: () => object) => where(pings, () => json({ status: "HealthyBusy", ...field() }));
+const nowSeconds = () => Math.floor(Date.now() / 1000);
+lie("says that it is busy, and not since when", "agentcore/ping-busy", busySince(() => ({})), whileSlow);
+lie("is busy since a date in words", "agentcore/ping-time", busySince(() => ({ time_of_last_update: new Date().toISOString() })), whileSlow);
+lie("counts the time of its status in milliseconds", "agentcore/ping-time", busySince(() => ({ time_of_last_update: Date.now() })), whileSlow);
+lie("is busy since tomorrow", "agentcore/ping-time", busySince(() => ({ time_of_last_update: nowSeconds() + 86_400 })), whileSlow);
+lie("has just become busy at each ping", "agentcore/ping-time", busySince(() => ({ time_of_last_update: nowSeconds() })), whileSlow);
+lie("has just become idle at each ping", "agentcore/ping-time", where(pings, () => json({ status: "Healthy", time_of_last_update: nowSeconds() })), whileSlow);
 lie("is never healthy", "agentcore/ping", where(({ request }) => request.url.endsWith("/ping"), () => raw("ok")), agentcore);
 lie("serves another path", "agentcore/path", where(({ request }) => request.url.endsWith("/invocations"), () => raw("", { status: 404 })), { ...agentcore, path: "/" });
 lie(

@@ -159,6 +159,19 @@ describe("a smoke test", () => {
     expect(differing(healthy({ stories: none })).length).toBeGreaterThan(2);
   });
 
+  it("shows that AgentCore ended the session of a task that was at work", () => {
+    const interrupted = stories.map((story) => {
+      const [ok, what] = story === "long" ? [false, "it ended otherwise: failed"] : [true, "well"];
+      return { story, ok, what, requestId: story, polls: 21 };
+    });
+    const [session, ...others] = differing(healthy({ stories: interrupted }));
+    expect(others).toEqual([]);
+    expect(session).toMatchObject({
+      point: "an AgentCore session while its agent works",
+      observed: expect.stringMatching(/ended otherwise/),
+    });
+  });
+
   it("says what another kind of stage, or other credentials, cannot show", () => {
     const facts = healthy({ kind: "lambda", execution: { skipped: "It is elsewhere." }, lambdaConcurrency: undefined });
     expect(bad(facts)).toEqual([]);

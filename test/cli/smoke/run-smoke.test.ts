@@ -6,7 +6,7 @@ import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { AwsFailure } from "../../../lib/cli/aws/aws-failure.ts";
 import { chooseStage } from "../../../lib/cli/aws/stage.ts";
 import { routeElsewhere } from "../../../lib/cli/smoke/route-elsewhere.ts";
-import { defaultSettings, runSmoke } from "../../../lib/cli/smoke/run-smoke.ts";
+import { defaultSettings, limitLongTask, runSmoke } from "../../../lib/cli/smoke/run-smoke.ts";
 import { storyTexts } from "../../../lib/cli/smoke/run-story.ts";
 import { openSlackThread, type SlackThread } from "../../../lib/cli/smoke/slack-thread.ts";
 import { parseStored, type TaskZone } from "../../../lib/cli/tasks/stored-task.ts";
@@ -216,6 +216,21 @@ describe("a smoke test", () => {
     expect(followed.size).toBe(0);
     expect(sent).toEqual([]);
     expect(notes.filter((text) => /cancel [A-Z0-9]|Canceled/.test(text))).toEqual([]);
+  });
+});
+
+describe("the long task", () => {
+  it.each([
+    ["20 minutes on AgentCore", {}, { kind: "agentcore" }, 20],
+    ["two minutes on Lambda, which has no sessions", {}, { kind: "lambda" }, 2],
+    ["half of a short deadline", { deadlineMs: 10 * 60_000 }, { kind: "agentcore" }, 5],
+  ])("takes %s", (_title, fields, execution, minutes) => {
+    const prod = { ...twoAccounts.stages.prod, execution };
+    const destinations = { local: { transport: "https", ...fields } };
+    const json = { destinations, routes: [{ destination: "local" }], stages: { prod } };
+    const config = parseConfig({ json });
+    const { stage } = chooseStage(config, "prod");
+    expect(limitLongTask({ settings: defaultSettings, stage, config })).toBe(minutes * 60_000);
   });
 });
 

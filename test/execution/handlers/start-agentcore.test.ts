@@ -10,6 +10,7 @@ import { readAgentCoreEnvironment } from "../../../lambdas/execution/config/aws-
 import { emulatorAccess, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
 import { type OpenEmulators, openEmulators } from "../../doubles/aws/open-emulators.ts";
+import { readPing } from "../../rehearsal/agent-runtime.ts";
 import { type Answer, eventually, hello } from "../test-host.ts";
 
 const children: ChildProcess[] = [];
@@ -71,7 +72,7 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
       const response = await fetch(`${url}/invocations`, { method: "POST", body, headers });
       return { status: response.status, ...((await response.json()) as Answer) };
     }
-    return { child, exit, url, lines, invoke, ping: async () => (await fetch(`${url}/ping`)).json() };
+    return { child, exit, url, lines, invoke, ping: async () => Object(await (await fetch(`${url}/ping`)).json()) };
   }
 
   it("refuses a task that the platform would end before its time is over", async () => {
@@ -105,13 +106,18 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
   it("says where it listens, runs tasks, and is busy while it does", async () => {
     const { url, invoke, ping } = await start();
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-    expect(await ping()).toEqual({ status: "Healthy" });
+    const idle = await ping();
+    expect(idle).toEqual({ status: "Healthy", time_of_last_update: expect.any(Number) });
+    expect(readPing({ answer: idle, nowMs: Date.now() })).toEqual({ isBusy: false, changedAtMs: expect.any(Number) });
     const accepted = await invoke("execute_task", { ...hello, text: "slow 400ms" });
     expect(accepted.result?.status).toBe("accepted");
-    expect(await ping()).toEqual({ status: "HealthyBusy" });
+    // Half of the shortest idle time that a stage may have. A caller obeys a longer advice, and the session would idle out.
+    expect(accepted.result?.poll_after_ms).toBeLessThanOrEqual(30_000);
+    // The double of AgentCore keeps a session alive for this answer.
+    expect(readPing({ answer: await ping(), nowMs: Date.now() })).toMatchObject({ isBusy: true });
     const done = await invoke("get_task", { task_id: accepted.result?.task_id, wait_ms: 10_000 });
     expect(done.result?.response_text).toContain("slow 400ms");
-    await eventually(async () => JSON.stringify(await ping()) === '{"status":"Healthy"}');
+    await eventually(async () => (await ping()).status === "Healthy");
   });
 
   it("answers every error on /invocations with 200, since the platform replaces the body of any other status", async () => {

@@ -10,7 +10,7 @@ import {
   createBearerAuthenticator,
 } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
 import { isTooDeep } from "../../../lambdas/shared/untrusted-input.ts";
-import { type Answer, createGate, createTestHost, hello, post, yielding } from "../test-host.ts";
+import { type Answer, createGate, createTestHost, eventually, hello, post, yielding } from "../test-host.ts";
 
 const request = JSON.stringify({ jsonrpc: "2.0", id: "1", method: "execute_task", params: hello });
 
@@ -29,9 +29,11 @@ describe("paths", () => {
     }
   });
 
-  it("GET /ping says to the platform whether an agent is at work, and to anyone else that the host is up", async () => {
+  it("GET /ping says to the platform whether an agent is at work and since when, and to anyone else that the host is up", async () => {
     const gate = createGate();
-    const { host, call } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
+    const bootSeconds = Math.floor(Date.now() / 1000);
+    const clock = { nowMs: 0 };
+    const { host, call } = createTestHost({ agent: gate.agent, syncBudgetMs: 0, now: () => clock.nowMs });
     const stranger = async () => (await host.handle(new Request("http://127.0.0.1/ping"))).json();
     const platform = async () => {
       const exchange = { method: "GET", path: "/ping", platformPrincipal: "agentcore", canStream: false };
@@ -44,11 +46,21 @@ describe("paths", () => {
       });
       return JSON.parse(String(body));
     };
-    expect([await stranger(), await platform()]).toEqual([{ status: "Healthy" }, { status: "Healthy" }]);
+    const bySecond = (seconds: number) => (clock.nowMs = (bootSeconds + seconds) * 1000 + 999);
+    const stamped = (status: string, seconds: number) => ({ status, time_of_last_update: bootSeconds + seconds });
+    bySecond(1);
+    expect([await stranger(), await platform()]).toEqual([{ status: "Healthy" }, stamped("Healthy", 1)]);
+    bySecond(2);
     const { result } = await call("execute_task", hello);
-    expect([await stranger(), await platform()]).toEqual([{ status: "Healthy" }, { status: "HealthyBusy" }]);
+    bySecond(3);
+    expect([await stranger(), await platform()]).toEqual([{ status: "Healthy" }, stamped("HealthyBusy", 2)]);
+    bySecond(4);
+    expect(await platform()).toEqual(stamped("HealthyBusy", 2));
     gate.letGo();
     await call("get_task", { task_id: result?.task_id, wait_ms: 10_000 });
+    await eventually(() => !host.busy());
+    bySecond(5);
+    expect([await platform(), await platform()]).toEqual([stamped("Healthy", 4), stamped("Healthy", 4)]);
   });
 
   it.each([

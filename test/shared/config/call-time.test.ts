@@ -6,6 +6,7 @@ import {
   callTimes,
   maxStageCallMs,
   resolveLongPollMs,
+  resolveMaxPollGapMs,
   workerSeconds,
 } from "../../../lambdas/shared/config/call-time.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
@@ -23,6 +24,27 @@ const jsonWith = (fields: object, more: object = {}) => ({
   destinations: { far: far(fields) },
   routes: [{ destination: "far" }],
   ...more,
+});
+
+describe("the longest gap between polls", () => {
+  const runtimeArn = "arn:aws:bedrock-agentcore:eu-central-1:222222222222:runtime/agent-1";
+  const jsonOf = (destination: object) => ({ ...jsonWith({}), destinations: { far: destination } });
+  const maxPollGapMs = (destination: object) => {
+    const { destinations } = parseConfig({ json: jsonOf(destination) });
+    const [parsed] = Object.values(destinations);
+    return parsed && resolveMaxPollGapMs(parsed);
+  };
+
+  it.each([
+    ["a runtime of AgentCore, as AWS ends its sessions by default", {}, 450_000],
+    ["a runtime with an idle time of its own", { idleSeconds: 60 }, 30_000],
+  ])("is half of the idle time of %s", (_title, fields, gapMs) => {
+    expect(maxPollGapMs({ transport: "agentcore", runtimeArn, ...fields })).toBe(gapMs);
+  });
+
+  it("has no limit of its own at other destinations", () => {
+    expect(maxPollGapMs(far({}))).toBe(Number.POSITIVE_INFINITY);
+  });
 });
 
 describe("a destination's longPollMs", () => {

@@ -72,8 +72,21 @@ describe("a stage", () => {
   it.each([
     [
       "a runtime",
-      { transport: "agentcore" as const, runtimeArn: arn, qualifier: "live", stopAfterResult: false },
-      { transport: "agentcore", runtimeArn: arn, qualifier: "live", deadlineMs: 5000, idempotent: true },
+      {
+        transport: "agentcore" as const,
+        runtimeArn: arn,
+        qualifier: "live",
+        stopAfterResult: false,
+        idleSeconds: 120,
+      },
+      {
+        transport: "agentcore",
+        runtimeArn: arn,
+        qualifier: "live",
+        deadlineMs: 5000,
+        idempotent: true,
+        idleSeconds: 120,
+      },
     ],
     [
       "a Function URL",

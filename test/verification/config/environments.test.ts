@@ -95,6 +95,12 @@ describe("the address of the Execution zone", () => {
     expect(readWorkerEnvironment(variables).executionAddress).toEqual(address);
   });
 
+  it("has the default idle time where version 1.0 has deployed the stage", () => {
+    const address = { transport: "agentcore", runtimeArn: "arn:r", qualifier: "live", stopAfterResult: false };
+    const variables = { ...worker, SEKISHO_EXECUTION_ADDRESS: JSON.stringify(address) };
+    expect(readWorkerEnvironment(variables).executionAddress).toEqual({ ...address, idleSeconds: 120 });
+  });
+
   it.each(["{", "[]", '{"transport":"pigeon"}'])("is refused as %s", (text) => {
     expect(() => readWorkerEnvironment({ ...worker, SEKISHO_EXECUTION_ADDRESS: text })).toThrow(
       "SEKISHO_EXECUTION_ADDRESS",

@@ -48,6 +48,7 @@ const defaults = {
   concurrency: "thread",
   questionMs: 3600_000,
   longPollMs: 0,
+  maxPollGapMs: Number.POSITIVE_INFINITY,
 } as const;
 
 export const sampleZoneSecret = "a secret of this zone, for tests of it alone";
@@ -70,6 +71,7 @@ export function samplePolicy({
   concurrency: "thread" | "parallel";
   questionMs: number;
   longPollMs: number;
+  maxPollGapMs: number;
 }> = {}): Policy {
   return {
     routeOf: () => (routed ? ["host"] : []),

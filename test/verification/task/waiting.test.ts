@@ -7,7 +7,7 @@ import { type Policy, withCall } from "../../../lambdas/verification/task/routin
 import { waitOf } from "../../../lambdas/verification/task/step.ts";
 import { type Task, tokensOf } from "../../../lambdas/verification/task/task.ts";
 import { forAll } from "../../doubles/for-all.ts";
-import { accepted, announced, asking, nowMs, play, resumed, success, woken } from "./play.ts";
+import { accepted, announced, asking, nowMs, play, resumed, success, unavailable, woken } from "./play.ts";
 import { samplePolicy } from "./sample.ts";
 
 const minuteMs = 60_000;
@@ -95,6 +95,34 @@ describe("the gap between two polls of a task that tells nothing", () => {
     expect(poll({ task, ageMs: minuteMs, pollAfterMs: 45_000 })).toMatchObject({ leastMs: 45_000, mostMs: 45_000 });
     const news = { text: "half" };
     expect(poll({ task, ageMs: hourMs, pollAfterMs: 120_000, progress: news }).leastMs).toBe(120_000);
+  });
+
+  it("is at most the destination's own limit, unless the host asks for more", () => {
+    forAll(fc.nat({ max: 8 * hourMs }), fc.integer({ min: 30_000, max: hourMs }), fc.boolean()).hold(
+      (ageMs, maxPollGapMs, isHolding) => {
+        const under = samplePolicy({
+          deadlineMs: 24 * hourMs,
+          maxPollGapMs,
+          longPollMs: isHolding ? 20_000 : 0,
+        });
+        const task = atWork(20_000);
+        expect(poll({ task, ageMs, under }).mostMs).toBeLessThanOrEqual(maxPollGapMs);
+        expect(poll({ task, ageMs, under, pollAfterMs: 900_000 }).leastMs).toBe(900_000);
+      },
+    );
+  });
+
+  it("is at most the destination's own limit after failed polls too", () => {
+    const under = samplePolicy({ deadlineMs: 24 * hourMs, maxPollGapMs: 30_000 });
+    const fail = (retryAfterMs?: number) => {
+      const failed: TaskEvent = { ...unavailable, act: "poll", nowMs: nowMs + hourMs };
+      const error = { ...failed.error, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+      const { last } = play([{ ...failed, error }], { task: { ...atWork(20_000), attempts: 8 }, policy: under });
+      const [wake] = last;
+      return wake?.type === "wake" ? wake.delayMs + (wake.jitterMs ?? 0) : undefined;
+    };
+    expect(fail()).toBe(30_000);
+    expect(fail(40_000)).toBe(60_000);
   });
 
   it("is half a minute at most where the destination is asked to hold polls for news, and does not", () => {

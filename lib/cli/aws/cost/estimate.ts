@@ -1,5 +1,5 @@
 /** The estimate as data: a month of tasks for every kind of Execution zone, and one task by its length. */
-import type { PlatformVersionName } from "../../../../lambdas/shared/config/stage-schema.ts";
+import { defaultIdleSeconds, type PlatformVersionName } from "../../../../lambdas/shared/config/stage-schema.ts";
 import { pollDelay } from "../../../../lambdas/verification/task/step.ts";
 import { isPollStored } from "../../../../lambdas/verification/task/waiting.ts";
 import { assumptions } from "./assumptions.ts";
@@ -73,7 +73,7 @@ export function estimate({ measured, ...scenario }: Scenario & { measured: Measu
   const kinds = Object.keys(measured.kinds) as MeasuredKind[];
   const costOf = (kind: MeasuredKind, seconds: number) => {
     const taskMs = seconds * 1000;
-    const { polls, stored } = planPolls({ kind, taskMs, syncBudgetMs });
+    const { polls, stored } = planPolls({ kind, taskMs, syncBudgetMs, idleSeconds });
     const { calls, logBytes, dollars } = estimateTask(measured, {
       ...{ kind, polls, storedPolls: stored, taskMs, idleSeconds, syncBudgetMs, platformVersion },
     });
@@ -151,20 +151,24 @@ export function planPolls({
   kind,
   taskMs,
   syncBudgetMs,
+  idleSeconds,
 }: {
   kind: MeasuredKind;
   taskMs: number;
   syncBudgetMs: number;
+  idleSeconds: number;
 }): {
   polls: number;
   stored: number;
 } {
   const { pushedPollAfterMs, pollMs } = assumptions;
   const pollAfterMs = (isPushing(kind) ? pushedPollAfterMs : assumptions.pollAfterMs).value;
+  // The worker polls an AgentCore session twice in its idle time. With stopAfterResult nothing idles, but the stage has an idle time.
+  const ceilingMs = kind === "agentcore" ? ((idleSeconds || defaultIdleSeconds) * 1000) / 2 : undefined;
   let polls = 0;
   let stored = 0;
   for (let atMs = syncBudgetMs; atMs < taskMs; polls++) {
-    const { delayMs, jitterMs } = pollDelay({ polls, ageMs: atMs, pollAfterMs });
+    const { delayMs, jitterMs } = pollDelay({ polls, ageMs: atMs, pollAfterMs, ceilingMs });
     const gapMs = delayMs + jitterMs / 2;
     if (polls > 0 && isPollStored({ polls, gapMs })) stored += 1;
     atMs += gapMs + pollMs.value;

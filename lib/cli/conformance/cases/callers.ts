@@ -192,7 +192,24 @@ function requireCaller({ peer }: CaseRun, as: Stranger): void {
 }
 
 const documentSchema = z.object({ methods: z.array(z.object({ name: z.string() })) });
-const pingSchema = z.object({ status: z.enum(["Healthy", "HealthyBusy"]) });
+const pingSchema = z.object({
+  status: z.enum(["Healthy", "HealthyBusy"]),
+  time_of_last_update: z.unknown().optional(),
+});
+
+/** Longer than the second in which `time_of_last_update` counts. */
+const pingGapMs = 1100;
+/** How far the clocks of the endpoint and of this machine may differ. */
+const maxClockDriftSeconds = 60;
+
+async function ping({ peer, step }: CaseRun, what: string) {
+  if (!peer.isHttp) throw new NotApplicable("AgentCore itself asks for /ping");
+  step(what);
+  const { status, json, came } = await peer.send({ method: "GET", path: "/ping", body: "" });
+  const { data } = pingSchema.safeParse(json);
+  if (status !== 200 || data === undefined) throw new Deviation(came);
+  return { status: data.status, seconds: data.time_of_last_update, came };
+}
 
 export const otherCases: readonly ConformanceCase[] = [
   {
@@ -230,11 +247,52 @@ export const otherCases: readonly ConformanceCase[] = [
     section: "Transport",
     expects: "GET /ping: HTTP 200 and the status Healthy or HealthyBusy",
     advice: "Serve GET /ping beside POST /invocations. AgentCore ends a container that does not answer it.",
-    async check({ peer }) {
-      if (!peer.isHttp) throw new NotApplicable("AgentCore itself asks for /ping");
-      const { status, json, came } = await peer.send({ method: "GET", path: "/ping", body: "" });
-      if (status === 200 && pingSchema.safeParse(json).success) return came;
+    check: async (run) => (await ping(run, "GET /ping")).came,
+  },
+  {
+    name: "agentcore/ping-time",
+    level: "required",
+    profile: "agentcore",
+    section: "Health on AgentCore",
+    needs: ["agentcore/ping", "accepted/result"],
+    expects:
+      "GET /ping three times while a task runs: time_of_last_update, if it comes, is a whole number of seconds, not in the future, and stays the same",
+    advice:
+      "Send the Unix time in seconds of the last change of the status. AgentCore never ends a session in which it moves with each ping.",
+    async check(run) {
+      const pings = [];
+      const { taskId, sessionId } = await run.tasks.accepted();
+      for (const when of ["at first", "a second later", "two seconds later"]) {
+        if (pings.length > 0) await run.sleep(pingGapMs);
+        const one = await ping(run, `GET /ping, ${when}`);
+        const isTime = one.seconds === undefined || Number.isSafeInteger(one.seconds);
+        if (!isTime || Number(one.seconds) > Date.now() / 1000 + maxClockDriftSeconds) throw new Deviation(one.came);
+        pings.push(one);
+      }
+      const came = pings.map((one) => one.came).join("; ");
+      if (new Set(pings.map(({ seconds }) => seconds)).size < pings.length) return came;
+      run.step("get_task of the task that ran all the while");
+      const latest = await run.peer.call({ method: "get_task", params: { task_id: taskId }, sessionId });
+      // Once it is over, the status may change between any two pings, because other cases run too.
+      if (Object(readPeerResult(latest)).status !== "accepted")
+        throw new NotApplicable("the slow task was over too soon (--slow-text)");
       throw new Deviation(came);
+    },
+  },
+  {
+    name: "agentcore/ping-busy",
+    level: "strict",
+    profile: "agentcore",
+    section: "Health on AgentCore",
+    needs: ["agentcore/ping", "accepted/result"],
+    expects: "GET /ping while a task runs: HealthyBusy, if it comes, has time_of_last_update",
+    advice:
+      "Send time_of_last_update with the status. Without it AgentCore ends the session in its idle time although a task runs.",
+    async check(run) {
+      await run.tasks.accepted();
+      const { status, seconds, came } = await ping(run, "GET /ping while a task runs");
+      if (status === "HealthyBusy" && seconds === undefined) throw new Deviation(came);
+      return came;
     },
   },
   {
