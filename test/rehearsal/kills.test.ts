@@ -59,7 +59,7 @@ suite(`what is synthesized for lambda, its instances killed at random moments`, 
 
 /** When nothing of a zone is at work, a kill is put off by up to so much, so many times. */
 const putOffMs = 100;
-const mostTries = 20;
+const mostTries = 100;
 
 function zonesOf({ world, seed }: { world: World; seed: number }): Zones {
   const random = createRandom({ seed });

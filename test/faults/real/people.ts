@@ -17,8 +17,8 @@ export type Message = PostedByFakePerson & { kind: MessageKind };
 
 const notes = { name: "notes.txt", mimetype: "text/plain", bytes: new TextEncoder().encode("private notes") };
 
-/** Slack's own delays, forty times as fast. */
-export const retryDelaysMs: readonly number[] = [0, 1500, 7500];
+/** Slack's own delays, forty times as fast. The last is ten times as fast: by then a busy machine has started a killed zone, too. */
+export const retryDelaysMs: readonly number[] = [0, 1500, 30_000];
 
 export type People = {
   ask(planned: PlannedAsk): void;

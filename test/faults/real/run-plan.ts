@@ -58,9 +58,13 @@ export async function runPlan({
     if (await zones.kill(zone)) kills[zone]++;
   };
 
+  // The plan's clock stands still during an act: on a slow machine the plan takes longer, and is the same.
+  let planStartMs = startedAtMs;
   for (const { atMs, act } of momentsOf({ plan, people, kill })) {
-    await wait(Math.max(0, startedAtMs + atMs - Date.now()), undefined, { signal });
+    await wait(Math.max(0, planStartMs + atMs - Date.now()), undefined, { signal });
+    const beganAtMs = Date.now();
     await act();
+    planStartMs += Date.now() - beganAtMs;
     tell(0);
   }
   const deliveries = await abortable({ promise: people.delivered(), signal });

@@ -38,6 +38,8 @@ export async function runStory(request: RunRequest): Promise<Report> {
   }
 }
 
+const readyText: Record<Zone, string> = { verification: "Verification zone:", execution: "Execution zone:" };
+
 /** Resolves when both are ready. `folder` gets their configuration, their stores and what the agent writes. */
 async function startZones({
   folder,
@@ -78,8 +80,8 @@ async function startZones({
 
   async function startBoth(): Promise<void> {
     const both = { verification: start("verification"), execution: start("execution") };
-    await both.verification.prints("Verification zone:");
-    await both.execution.prints("Execution zone:");
+    await both.verification.prints(readyText.verification);
+    await both.execution.prints(readyText.execution);
   }
 
   async function end(signal: NodeJS.Signals): Promise<void> {
@@ -96,6 +98,8 @@ async function startZones({
     eventsUrl: `http://127.0.0.1:${ports.verification}/slack/events`,
     async kill(zone) {
       const process = running.get(zone);
+      // On a busy machine a start takes longer than the time between two kills, and no zone would ever be up.
+      await process?.prints(readyText[zone]);
       running.delete(zone);
       await process?.kill("SIGKILL");
       start(zone);
