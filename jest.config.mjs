@@ -23,5 +23,5 @@ export default {
   // Suites leave memory behind, and a worker of two gigabytes needs so long to exit that Jest takes it for one that hangs.
   workerIdleMemoryLimit: "800MB",
   // It only ends a test that hangs: how fast a machine is decides no test.
-  testTimeout: 120_000,
+  testTimeout: 3_600_000,
 };

@@ -1,10 +1,10 @@
 /** The `sekisho` command line: finds the command, runs it, and turns an error into a message and an exit code. */
 
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { ConfigError } from "../lambdas/shared/config/config-error.ts";
+import { readProxies } from "../lambdas/shared/config/proxy-environment.ts";
 import { toFileError } from "../lambdas/shared/engine/sqlite/file-error.ts";
 import { escapeActiveCharacters } from "../lambdas/shared/untrusted-input.ts";
+import { version } from "../lambdas/shared/version.ts";
 import { AwsFailure } from "../lib/cli/aws/aws-failure.ts";
 import { type Command, exitCodes, formatHelp, isUsageError } from "../lib/cli/command.ts";
 import { loadDotEnv, readsDotEnv } from "../lib/cli/dot-env.ts";
@@ -103,6 +103,8 @@ export async function main(args: string[]): Promise<number> {
     }
     const directory = process.cwd();
     if (readsDotEnv({ name, args: rest })) loadDotEnv({ directory, isExecution: name === "execution" });
+    const proxies = readProxies();
+    if (proxies !== undefined) await (await import("../lambdas/shared/http/proxy.ts")).useProxies(proxies);
     return await command.run({
       args: rest,
       directory,
@@ -120,7 +122,6 @@ export async function main(args: string[]): Promise<number> {
 }
 
 function printVersion(): number {
-  const { version } = JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8"));
   process.stdout.write(`sekisho ${version}, Node ${process.versions.node}\n`);
   return exitCodes.success;
 }

@@ -74,6 +74,8 @@ const broken: readonly (readonly [rule: string, path: string, text: string])[] =
   ["zod is imported whole", "contracts/a.ts", 'import z from "zod";\nexport const a = z.string();'],
   ["zod is imported whole", "bin/a.ts", 'import { z } from "zod/v4";\nexport const a = z.string();'],
   ["zod is imported whole", "bin/a.ts", 'import { string } from "zod/mini";\nexport const a = string();'],
+  ["each client of the AWS SDK", "lib/a.ts", 'const client = new SSMClient({ region: "eu-central-1" });'],
+  ["each client of the AWS SDK", "lib/a.ts", "const client = new sdk.SSMClient({ region });"],
   ["nothing is exported as default", "bin/a.ts", "export default function run() {}"],
   ["nothing is exported as default", "bin/a.ts", "const a = 1;\nexport { a as default };"],
   ["no file hands on", "lambdas/shared/index.ts", 'export * from "./log.ts";'],

@@ -1,11 +1,12 @@
 /** `sekisho doctor`: checks everything on this machine or in a stage, and says how to fix it. */
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { type ConfigLocation, loadConfig } from "../../lambdas/shared/config/load.ts";
+import { readProxies } from "../../lambdas/shared/config/proxy-environment.ts";
 import { chooseStage } from "../../lib/cli/aws/stage.ts";
 import { configOption, defineCommand, exitCodes, flag, option } from "../../lib/cli/command.ts";
 import { type CheckGroup, runChecks, skipped } from "../../lib/cli/doctor/check.ts";
 import { type CloseSteps, createLocalGroups } from "../../lib/cli/doctor/machine.ts";
-import { configurationCheck, nodeCheck } from "../../lib/cli/doctor/machine-checks.ts";
+import { configurationCheck, nodeCheck, proxyCheck } from "../../lib/cli/doctor/machine-checks.ts";
 import { formatDoctorJson, formatDoctorText, isHealthy } from "../../lib/cli/doctor/report.ts";
 
 export const doctor = defineCommand({
@@ -70,7 +71,12 @@ async function createGroups({ given, stage, location, closes, signal }: GroupsRe
     if (given.problem !== undefined) throw given.problem.thrown;
     return given.config;
   }
-  const checks = [nodeCheck({ version: process.versions.node }), configurationCheck({ location, read: readConfig })];
+  const proxies = readProxies();
+  const checks = [
+    nodeCheck({ version: process.versions.node }),
+    ...(proxies === undefined ? [] : [proxyCheck(proxies)]),
+    configurationCheck({ location, read: readConfig }),
+  ];
   const first = { group: "Configuration", checks };
   if (given.problem !== undefined) {
     const run = async () => skipped("They need a valid configuration.");

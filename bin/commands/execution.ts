@@ -114,6 +114,7 @@ ${fileName} reads these environment variables at its start:
   SEKISHO_CONFIG_FILE   a configuration to use instead of ${configFileName}, with the same agent
   SEKISHO_LOG_LEVEL     debug, info, warn, error
   SEKISHO_HOSTNAME      the address to bind (0.0.0.0)
+  HTTPS_PROXY           the proxy by which it reaches the world; HTTP_PROXY and NO_PROXY as usual
   and the variables that the configuration names for its secrets
 
 It listens beyond loopback only if the configuration has an authenticator. To check the health of a running one, use

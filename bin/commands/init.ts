@@ -2,12 +2,14 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { sekisho } from "../../lambdas/shared/command-line.ts";
+import { regionSchema } from "../../lambdas/shared/config/values.ts";
 import { defineCommand, exitCodes, option, UsageError } from "../../lib/cli/command.ts";
 import { exampleAccount, projectFiles } from "../../lib/cli/init/files.ts";
 import { packageName } from "../../lib/package/name.ts";
 
 const ignoreFile = ".gitignore";
-const cdkPackages = "aws-cdk aws-cdk-lib constructs esbuild typescript @types/node";
+/** The command line of CDK and its library have the versions with which the templates are tested. */
+const cdkPackages = "aws-cdk@2.1148.1 aws-cdk-lib@2.276.0 constructs esbuild typescript @types/node";
 
 export const init = defineCommand({
   name: "init",
@@ -25,7 +27,7 @@ and a workflow that deploys from GitHub without a stored key. If one of these fi
     const [folderName = ".", ...more] = positionals;
     if (more.length > 0) throw new UsageError("Give one FOLDER.");
     if (!/^\d{12}$/.test(account)) throw new UsageError(`--account: "${account}" is not 12 digits.`);
-    if (!/^[a-z]{2}(-[a-z]+)+-\d$/.test(region)) throw new UsageError(`--region: "${region}" is not an AWS region.`);
+    if (!regionSchema.safeParse(region).success) throw new UsageError(`--region: "${region}" is not an AWS region.`);
     const folder = resolve(directory, folderName);
     const { [ignoreFile]: ignored = "", ...fresh } = projectFiles({ account, region });
     const files = Object.entries(fresh);
@@ -61,7 +63,7 @@ and a workflow that deploys from GitHub without a stored key. If one of these fi
 Next:
   1. Try the agent on this machine:   ${[...before, `${sekisho} start --watch`].join(" && ")}
   2. Make the Slack app:              ${sekisho} manifest --socket
-  3. Deploy to AWS:                   npm install --save-dev ${cdkPackages} && npx cdk deploy --all -c stage=dev
+  3. Deploy to AWS:                   npm install --save-exact --save-dev ${cdkPackages} && npx cdk deploy --all -c stage=dev
 
 Before step 3, write your AWS account into the stages of sekisho.config.json, and run ${sekisho} config check.`);
     return exitCodes.success;

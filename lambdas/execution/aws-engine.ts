@@ -34,6 +34,6 @@ export function createCallerQueue(queues: {
 
 /** The queue's address names its region, which may differ from the zone's own. */
 export function openCompletionQueue({ queueUrl, aws }: { queueUrl: string; aws: AwsDependencies }): TaskQueue {
-  const [, region = aws.region] = /^https:\/\/sqs\.([a-z0-9-]+)\.amazonaws\./.exec(queueUrl) ?? [];
+  const [, region = aws.region] = /^https:\/\/sqs\.([a-z0-9-]+)\./.exec(queueUrl) ?? [];
   return createSqsQueue({ client: openSqs(inRegion({ aws, region })), queueUrl });
 }

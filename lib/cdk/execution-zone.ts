@@ -87,6 +87,7 @@ export class ExecutionZone extends Construct {
     this.entry = {
       address: { transport: "agentcore", runtimeArn, qualifier: endpointName, stopAfterResult },
       arns: [runtimeArn, endpoint.agentRuntimeEndpointArn],
+      stack: Stack.of(this),
       watched,
     };
   }

@@ -1,4 +1,5 @@
 /** Fixed names, which other accounts and the command line must know before the stacks exist. */
+import { findPartition } from "../../lambdas/shared/aws/partitions.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 
 export const zoneStacks = ["Identity", "Execution", "Verification"] as const;
@@ -18,8 +19,7 @@ type RoleAccount = { stageName: string; account: string; region: string };
 
 /** Returns the ARN of the Verification role. `region` may be any region of the account's partition. */
 export function formatVerificationRoleArn({ stageName, account, region }: RoleAccount): string {
-  const partition = region.startsWith("cn-") ? "aws-cn" : region.startsWith("us-gov-") ? "aws-us-gov" : "aws";
-  return `arn:${partition}:iam::${account}:role/${formatRoleName({ stageName, zone: "Verification" })}`;
+  return `arn:${findPartition(region).name}:iam::${account}:role/${formatRoleName({ stageName, zone: "Verification" })}`;
 }
 
 /** Returns the CloudWatch namespace of a stage's metrics. It differs per stage, because two stages may share an account. */

@@ -1,4 +1,5 @@
 /** The settings that every stack of a stage gets, and the environment variables that follow from them. */
+import type { Stack } from "aws-cdk-lib";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import type { ExecutionAddress } from "../../lambdas/shared/config/stage-config.ts";
 import type { Stage } from "../../lambdas/shared/config/stage-schema.ts";
@@ -17,6 +18,8 @@ export type StageSettings = {
 export type ExecutionEntry = {
   address: ExecutionAddress;
   arns: string[];
+  /** The stack of the Execution zone, to whose outputs the strings refer. */
+  stack: Stack;
   /** Set for an AgentCore runtime. */
   watched?: WatchedEndpoint;
 };

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Environment, Stack } from "aws-cdk-lib";
+import { CrossStackReferences, type Environment, ReferenceStrength, Stack } from "aws-cdk-lib";
 import type { Construct } from "constructs";
 import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
 import { configDirectory as directoryOf, loadConfig } from "../../lambdas/shared/config/load.ts";
@@ -70,6 +70,8 @@ export function addStage(app: Construct, settings: StageSettings): void {
   const zone = execution && new ExecutionZone(execution, zoneId, { settings });
   execution?.addStackDependency(identity);
   const last = stack("Verification", verification);
+  // CloudFormation would refuse to change an output to which another stack has a strong reference. Other stacks of the app keep their default.
+  CrossStackReferences.of(last).consume(ReferenceStrength.WEAK);
   new VerificationZone(last, zoneId, { settings, entry: zone?.entry });
   last.addStackDependency(identity);
   if (execution !== undefined) last.addStackDependency(execution);

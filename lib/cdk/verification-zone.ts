@@ -35,7 +35,7 @@ import { createInstallFlow, createSlackEntry } from "./constructs/slack-entry.ts
 import { createFileBucket, createTaskTable, createZoneKey, permitFiles, removalPolicy } from "./constructs/storage.ts";
 import { watchTasks } from "./constructs/zone-metrics.ts";
 import { formatInstallationsPrefix, formatRoleName, verificationOutputs } from "./names.ts";
-import { addOutput } from "./outputs.ts";
+import { addOutput, permitOutputReads } from "./outputs.ts";
 import { checkPlacement } from "./placement.ts";
 import { type ExecutionEntry, metricsEnvironment, type StageSettings } from "./stage-settings.ts";
 
@@ -79,6 +79,7 @@ export class VerificationZone extends Construct {
     const target = findExecutionTarget(stage);
     checkPlacement(this, { zone: "Verification", stageName, ...stage.verification });
     checkEntry({ settings, entry });
+    if (entry !== undefined) permitOutputReads({ producer: entry.stack, consumer: stack });
     const { telemetryLayer: layer } = stage.verification;
     const { maxReceiveCount } = config.limits;
     const { install } = config.slack;

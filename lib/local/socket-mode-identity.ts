@@ -2,6 +2,7 @@
 
 import * as z from "zod";
 import { sekisho } from "../../lambdas/shared/command-line.ts";
+import { findProxyError } from "../../lambdas/shared/http/tunnel.ts";
 import { callWebApi, toSlackError } from "../../lambdas/verification/slack/api/web-call.ts";
 
 export type SlackIdentity = { bot: string; team: string; teamId: string };
@@ -49,7 +50,8 @@ export function toTokenError({ thrown, apiUrl, name, kind }: TokenFailure): Erro
   const { slackError: error } = toSlackError(thrown);
   if (error === undefined) {
     const { origin } = new URL(apiUrl);
-    return new Error(`Slack cannot be reached at ${origin}. Is this machine online?`, { cause: thrown });
+    const why = findProxyError(thrown)?.message ?? "Is this machine online?";
+    return new Error(`Slack cannot be reached at ${origin}. ${why}`, { cause: thrown });
   }
   return new Error(`Slack refuses ${name} (${error}). ${tokenRefusalText({ error, kind })}`, { cause: thrown });
 }

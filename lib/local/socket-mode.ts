@@ -3,10 +3,12 @@
  * machine opens, so it needs no public address.
  */
 
+import type { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger, SocketModeClient } from "@slack/socket-mode";
 import * as z from "zod";
 import { withinDeadline } from "../../lambdas/shared/async/deadline.ts";
+import { createConnector } from "../../lambdas/shared/http/connector.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import { errorKind } from "../../lambdas/shared/telemetry/error-kind.ts";
 import type { Intake } from "../../lambdas/verification/ingress/ingress.ts";
@@ -133,11 +135,17 @@ type ConnectionOptions = { appToken: () => Promise<string>; apiUrl: string; onEn
  * seconds without a connection each time, gives up for good at a 5xx, and then ends the process with an unhandled rejection.
  */
 async function openConnection({ appToken, apiUrl, onEnvelope }: ConnectionOptions): Promise<SocketModeConnection> {
-  const { SocketModeClient } = await import("@slack/socket-mode");
+  const [{ SocketModeClient }, { Agent }] = await Promise.all([import("@slack/socket-mode"), import("undici")]);
+  const connector = createConnector({ allowH2: false });
+  const sockets = new Set<Socket>();
+  const dispatcher = new Agent({
+    connect: (options, callback) => connector(options, callback, (socket) => sockets.add(socket)),
+  });
   const client = new SocketModeClient({
     appToken: await appToken(),
     autoReconnectEnabled: false,
     logger: silentLogger,
+    dispatcher,
     clientOptions: {
       slackApiUrl: apiUrl,
       retryConfig: { retries: 0 },
@@ -146,12 +154,18 @@ async function openConnection({ appToken, apiUrl, onEnvelope }: ConnectionOption
     },
   });
   takeEnvelopes({ client, onEnvelope });
-  const over = new Promise<void>((resolve) => client.once("disconnected", () => resolve()));
+  const over = new Promise<void>((resolve) => client.once("disconnected", () => resolve())).then(cut);
+
+  /** With a dispatcher of ours, the client does not end the connection itself if Slack does not. */
+  function cut(): void {
+    for (const socket of sockets) socket.destroy();
+  }
 
   async function close(): Promise<void> {
     await withinDeadline({ work: client.disconnect(), timeoutMs: goodbyeTimeoutMs }).catch(nothing);
     // The second time the connection is cut.
     client.websocket?.disconnect();
+    cut();
   }
 
   try {

@@ -26,6 +26,7 @@ export const environmentFiles: ReadonlySet<string> = new Set([
   "lambdas/execution/config/container-environment.ts",
   "lambdas/shared/config/aws-environment.ts",
   "lambdas/shared/config/environment.ts",
+  "lambdas/shared/config/proxy-environment.ts",
   "lambdas/shared/config/secrets.ts",
   "lambdas/verification/config/ingress-environment.ts",
   "lambdas/verification/config/oauth-environment.ts",
@@ -99,6 +100,11 @@ export const rules: readonly Rule[] = [
     name: "zod is imported whole, since its named import drags every locale into a bundle",
     about: anywhere,
     mustNotImportAs: /^(?!import (type )?\* as z from "zod(\/mini)?")[\s\S]*["']zod["'/]/,
+  },
+  {
+    name: "each client of the AWS SDK says in its user agent that Sekisho calls",
+    about: anywhere,
+    mustNotSay: /\bnew (?!SocketMode)(?:\w+\.)?[A-Z]\w+Client\((?![^;]*\b(?:customUserAgent|settings|options)\b)/,
   },
   { name: "nothing is exported as default", about: anywhere, mustNotSay: /\bexport default\b|\bas default\b/ },
   {

@@ -1,6 +1,7 @@
 /** The browser of the tests: Debian's Chromium without a window. */
 import { existsSync } from "node:fs";
 import { type Browser, chromium } from "playwright-core";
+import { hangMs } from "../tooling/hang.ts";
 
 const executablePaths = ["/usr/bin/chromium", "/usr/bin/chromium-browser"];
 
@@ -20,5 +21,5 @@ export async function openBrowser(): Promise<Browser> {
   // Chromium has no sandbox for root, which tests in a container run as.
   const args = ["--disable-dev-shm-usage", "--disable-gpu", "--disable-background-networking", "--no-first-run"];
   const sandbox = process.getuid?.() !== 0;
-  return chromium.launch({ executablePath, args, chromiumSandbox: sandbox, timeout: 30_000 });
+  return chromium.launch({ executablePath, args, chromiumSandbox: sandbox, timeout: hangMs });
 }

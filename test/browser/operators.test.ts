@@ -4,6 +4,7 @@ import { createBearerAuthenticator } from "../../lambdas/execution/authenticator
 import { silentLog } from "../../lambdas/shared/log.ts";
 import { createTokenAdmission } from "../../lib/local/console/token-admission.ts";
 import { openTasksInFile, requestIdOf, servePage, undelivered } from "../local/console/tasks-in-file.ts";
+import { hangMs } from "../tooling/hang.ts";
 import { findChromium, openBrowser } from "./browser.ts";
 import { openPage, type Person } from "./person.ts";
 import { type Started, startWithPage } from "./started.ts";
@@ -19,7 +20,7 @@ const complaints: string[] = [];
 async function openTab(scheme: "light" | "dark" = "light", width = 1100): Promise<Page> {
   context = await browser.newContext({ colorScheme: scheme, viewport: { width, height: 700 } });
   const tab = await context.newPage();
-  tab.setDefaultTimeout(10_000);
+  tab.setDefaultTimeout(hangMs);
   tab.on("pageerror", ({ message }) => void complaints.push(message));
   tab.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
   return tab;
@@ -230,7 +231,7 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
     }
     // In one commit: what ends bit by bit the live list sees.
     await Promise.all(numbers.map((number) => tasks.change(number, { state: "done" })));
-    await open.getByText("0", { exact: true }).waitFor({ timeout: 15_000 });
+    await open.getByText("0", { exact: true }).waitFor();
     await context.clearCookies();
   });
 

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
+import { hangMs } from "../tooling/hang.ts";
 import { findChromium, howToInstall, openBrowser } from "./browser.ts";
 import { openPage, type Person } from "./person.ts";
 import { type Started, startWithPage } from "./started.ts";
@@ -24,7 +25,7 @@ withBrowser("the page in a browser", () => {
   beforeAll(async () => {
     [started, browser] = await Promise.all([startWithPage(), openBrowser()]);
     page = await browser.newPage();
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(hangMs);
     const complain = (words: string) => void complaints.push(words);
     page.on("pageerror", ({ message }) => complain(message));
     page.on("console", (message) => message.type() === "error" && complain(message.text()));

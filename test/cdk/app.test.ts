@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "@jest/globals";
+import { hangMs } from "../tooling/hang.ts";
 import { a, configWith, runApp } from "./synth.ts";
 
 const project = join(__dirname, "../..");
 const region = "eu-central-1";
-const slow = 120_000;
 const external = { execution: { kind: "external" } };
 const nowhere = { destinations: {}, routes: [] };
 
@@ -72,7 +72,7 @@ describe("the CDK app", () => {
       join(directory, "out"),
     ];
     const env = { PATH: process.env.PATH, HOME: directory };
-    await promisify(execFile)("npx", words, { cwd: project, env, timeout: slow });
+    await promisify(execFile)("npx", words, { cwd: project, env, timeout: hangMs });
     expect(readdirSync(join(directory, "out"))).toEqual(
       expect.arrayContaining(["Identity.template.json", "Verification.template.json"]),
     );

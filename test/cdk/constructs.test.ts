@@ -3,12 +3,13 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
-import { App, Stack, Stage } from "aws-cdk-lib";
-import { Match, Template } from "aws-cdk-lib/assertions";
+import { App, CrossStackReferences, ReferenceStrength, Stack, Stage, Tags } from "aws-cdk-lib";
+import { Annotations, Match, Template } from "aws-cdk-lib/assertions";
 import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
 import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Bucket } from "aws-cdk-lib/aws-s3";
 import { Topic } from "aws-cdk-lib/aws-sns";
+import { RegionInfo } from "aws-cdk-lib/region-info";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { ExecutionZone } from "../../lib/cdk/execution-zone.ts";
 import { SekishoIdentity } from "../../lib/cdk/identity.ts";
@@ -31,9 +32,7 @@ function settingsOf(stage: Record<string, unknown>): StageSettings {
   return { ...settings, writeBundle: () => code };
 }
 
-const weak = { "@aws-cdk/core:defaultCrossStackReferences": "weak" };
-const createApp = (context = {}) =>
-  new App({ outdir: join(folder, "out"), context: { ...weak, ...context }, analyticsReporting: false });
+const createApp = (context = {}) => new App({ outdir: join(folder, "out"), context, analyticsReporting: false });
 const lambda = settingsOf({ execution: { kind: "lambda" } });
 const elsewhere = settingsOf({ execution: { kind: "lambda", account: b, region: "eu-west-1" } });
 const agentcore = settingsOf({ execution: { kind: "agentcore", account: b } });
@@ -45,6 +44,7 @@ function createZones(settings: StageSettings, app = createApp()) {
   const execution = new Stack(app, "Execution", { env: { account, region } });
   const executionZone = new ExecutionZone(execution, "Sekisho", { settings });
   const verification = new Stack(app, "Verification", { env: here });
+  CrossStackReferences.of(verification).consume(ReferenceStrength.WEAK);
   const { entry } = executionZone;
   return { app, executionZone, verificationZone: new VerificationZone(verification, "Sekisho", { settings, entry }) };
 }
@@ -123,6 +123,50 @@ describe("addStage", () => {
   });
 });
 
+it.each(["eusc-de-east-1", "us-gov-west-1", "cn-north-1"])("names only the partition of its region: %s", (place) => {
+  const context = { "@aws-cdk/core:enablePartitionLiterals": true };
+  const config = configWith({
+    stage: { verification: { account: a, region: place }, execution: { kind: "lambda" } },
+  });
+  const json = { ...config, destinations: { home: { transport: "https" } }, routes: [{ destination: "home" }] };
+  const source = { config: parseConfig({ json }), configDirectory: folder, stageName: "dev", folder };
+  const app = createApp(context);
+  addStage(app, { ...createSettings(source), writeBundle: () => code });
+  const { partition } = RegionInfo.get(place);
+  for (const { template } of app.synth().stacks) {
+    const partitions = [...JSON.stringify(template).matchAll(/arn:(aws[a-z-]*):/g)].map(([, name]) => name);
+    expect(new Set(partitions)).toEqual(new Set(partitions.length === 0 ? [] : [partition]));
+  }
+});
+
+describe("addStage, in an app without a feature flag for references", () => {
+  it("exports nothing from the Execution stack, and gives no advice about references", () => {
+    const app = createApp();
+    addStage(app, lambda);
+    const assembly = app.synth();
+    const [execution, verification] = ["Execution", "Verification"].map((id) => app.node.findChild(id) as Stack);
+    const { Outputs = {} } = assembly.getStackByName("Sekisho-dev-Execution").template;
+    expect(Object.values(Outputs).filter((output) => Object(output).Export !== undefined)).toEqual([]);
+    const text = JSON.stringify(assembly.getStackByName("Sekisho-dev-Verification").template);
+    expect(text).toContain("Fn::GetStackOutput");
+    expect(text).not.toContain("Fn::ImportValue");
+    for (const stack of [execution, verification])
+      Annotations.fromStack(stack as Stack).hasNoWarning(
+        "*",
+        Match.stringLikeRegexp("crossStackReferences|cross-stack"),
+      );
+  });
+
+  it("leaves the references of the app's other stacks as they are", () => {
+    const app = createApp();
+    addStage(app, external);
+    const bucket = new Bucket(new Stack(app, "Producer", { env: here }), "Bucket");
+    const consumer = new Stack(app, "Consumer", { env: here });
+    bucket.grantRead(new Role(consumer, "Reader", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") }));
+    expect(JSON.stringify(Template.fromStack(consumer))).toContain("Fn::ImportValue");
+  });
+});
+
 describe("the members of the zones", () => {
   it.each([
     ["lambda", lambda],
@@ -165,16 +209,55 @@ describe("the members of the zones", () => {
   });
 });
 
-it("lets a second synthesis give a permissions boundary to the role of CDK that reads outputs of the other account", () => {
-  const app = createApp({ "@aws-cdk/core:permissionsBoundary": { name: "boundary" } });
-  const { executionZone } = createZones(agentcore, app);
-  const withoutBoundary = (assembly: ReturnType<App["synth"]>) => {
-    const { Resources } = assembly.getStackArtifact(Stack.of(executionZone).artifactId).template;
-    return Object.keys(Resources).filter((id) => {
-      const { Type, Properties } = Resources[id];
-      return Type === "AWS::IAM::Role" && Properties.PermissionsBoundary === undefined;
-    });
+describe("the role that reads the outputs of the other account's stack", () => {
+  const deployer = {
+    "Fn::Sub": `arn:\${AWS::Partition}:iam::${a}:role/cdk-hnb659fds-cfn-exec-role-${a}-${region}`,
   };
-  expect(withoutBoundary(app.synth())).toEqual([expect.stringContaining("GetStackOutputRole")]);
-  expect(withoutBoundary(app.synth({ force: true }))).toEqual([]);
+
+  it.each([
+    ["agentcore", agentcore],
+    ["lambda", settingsOf({ execution: { kind: "lambda", account: b } })],
+  ])("trusts the account for CloudFormation's role by its name, which a new bootstrap keeps: %s", (_kind, settings) => {
+    const { app, executionZone } = createZones(settings, createApp({ "@aws-cdk/core:enablePartitionLiterals": true }));
+    const { template } = app.synth().getStackArtifact(Stack.of(executionZone).artifactId);
+    const roles = Object.entries<{ Type: string; Properties: Record<string, unknown> }>(template.Resources).filter(
+      ([id, { Type }]) => Type === "AWS::IAM::Role" && id.includes("GetStackOutput"),
+    );
+    expect(roles.map(([, { Properties }]) => Properties.AssumeRolePolicyDocument)).toEqual([
+      {
+        Version: "2012-10-17",
+        Statement: [
+          {
+            Effect: "Allow",
+            Principal: { AWS: `arn:aws:iam::${a}:root` },
+            Action: "sts:AssumeRole",
+            Condition: { ArnEquals: { "aws:PrincipalArn": deployer } },
+          },
+        ],
+      },
+    ]);
+  });
+
+  it("is absent where both zones are in one account", () => {
+    const { app, executionZone } = createZones(lambda);
+    app.synth();
+    expect(JSON.stringify(Template.fromStack(Stack.of(executionZone)))).not.toContain("GetStackOutputRole");
+  });
+
+  it("gets the permissions boundary and the tags of the app, like every other role", () => {
+    const app = createApp({ "@aws-cdk/core:permissionsBoundary": { name: "boundary" } });
+    const { executionZone } = createZones(agentcore, app);
+    Tags.of(app).add("team", "bots");
+    const { Resources } = app.synth().getStackArtifact(Stack.of(executionZone).artifactId).template;
+    const roles = Object.entries<{ Type: string; Properties: Record<string, unknown> }>(Resources).filter(
+      ([, { Type }]) => Type === "AWS::IAM::Role",
+    );
+    expect(roles.map(([id]) => id)).toContainEqual(expect.stringContaining("GetStackOutputRole"));
+    for (const [, { Properties }] of roles) {
+      expect(Properties).toMatchObject({
+        PermissionsBoundary: expect.anything(),
+        Tags: [{ Key: "team", Value: "bots" }],
+      });
+    }
+  });
 });

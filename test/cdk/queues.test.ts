@@ -159,7 +159,7 @@ let scaled = new Map<Name, Synthesized>();
 
 beforeAll(async () => {
   scaled = await synthAll(configs);
-}, 200_000);
+});
 
 function scaledResources(name: Name, type: string): Resource[] {
   const all = [...(scaled.get(name)?.stacks.values() ?? [])].flatMap(({ resources }) => resources);

@@ -16,7 +16,7 @@ let made = new Map<keyof typeof configs, Synthesized>();
 
 beforeAll(async () => {
   made = await synthAll(configs);
-}, 200_000);
+});
 
 function resources(name: keyof typeof configs): Resource[] {
   return made.get(name)?.stacks.get("Verification")?.resources ?? [];
@@ -134,7 +134,7 @@ beforeAll(async () => {
     // Without an address the signature has no effect.
     plain: configWith({ stage, execution: { a2a: { signature } } }),
   });
-}, 200_000);
+});
 
 function execution(name: "agent" | "plain"): string {
   return withA2a.get(name)?.stacks.get("Execution")?.text ?? "";

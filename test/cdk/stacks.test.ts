@@ -11,6 +11,7 @@ import {
   a,
   b,
   joined,
+  ofApplicationProfile,
   ofProfile,
   ofRegion,
   type Resource,
@@ -27,7 +28,7 @@ let made = new Map<Variant, Synthesized>();
 
 beforeAll(async () => {
   made = await synthAll(variants);
-}, 200_000);
+});
 
 function stacksOf(name: Variant): Synthesized {
   const found = made.get(name);
@@ -427,6 +428,11 @@ describe("the Execution zone", () => {
         `bedrock:eu-central-1:${a}:inference-profile/${ofProfile.modelId}`,
       ],
     ],
+    [
+      "an application profile, and whatever model is behind it",
+      "lambda in two accounts, in production",
+      ["bedrock:*::foundation-model/*", ofApplicationProfile.modelId.replace("arn:aws:", "")],
+    ],
   ] as const)("may ask %s where its agent is one of Bedrock, and nothing else", (_what, name, resources) => {
     const statements = stacksOf(name)
       .stacks.get("Execution")
@@ -436,9 +442,30 @@ describe("the Execution zone", () => {
     expect(permitted?.toSorted()).toEqual(
       resources.map((resource) => expect.stringMatching(`:${resource.replaceAll("*", "\\*")}$`)),
     );
-    const others = names.filter(
-      (other) => !["lambda in one account", "agentcore in one account, in production"].includes(other),
-    );
+  });
+
+  it("lets an agent call the models behind an inference profile through that profile only", () => {
+    for (const [name, { modelId }] of [
+      ["agentcore in one account, in production", ofProfile],
+      ["lambda in two accounts, in production", ofApplicationProfile],
+    ] as const) {
+      const statements = resourcesOf(name, "AWS::IAM::Policy").flatMap(({ properties }) =>
+        having(properties, "Action"),
+      );
+      const ofModels = statements.filter(({ Resource }) => joined(Resource).includes("::foundation-model/"));
+      expect(ofModels).toHaveLength(1);
+      const [{ Condition } = {}] = ofModels;
+      const profile = joined(Object(Condition).StringLike["bedrock:InferenceProfileArn"]);
+      expect(profile.endsWith(modelId)).toBe(true);
+    }
+  });
+
+  it("may call no model of Bedrock where its agent is another", () => {
+    const others = names.filter((name) => {
+      const { execution } = variants[name] as { execution?: { agent?: unknown } };
+      return execution?.agent === undefined;
+    });
+    expect(others).toHaveLength(3);
     for (const other of others) expect(JSON.stringify(resourcesOf(other))).not.toContain('"bedrock:');
   });
 });

@@ -36,5 +36,5 @@ describe("the parts of a stage in lib/cli/aws/cost/estimate.ts", () => {
     const { external } = stageParts;
     const installs = { ...external, alarmMetrics: external.alarmMetrics + installAlarmMetrics };
     expect(Object.fromEntries(counted)).toEqual({ ...stageParts, installs });
-  }, 200_000);
+  });
 });

@@ -5,10 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { type Assembly, readAssembly } from "../rehearsal/template/assembly.ts";
+import { hangMs } from "../tooling/hang.ts";
 
 const project = join(__dirname, "../..");
-const timeoutMs = 60_000;
-const allTimeoutMs = 180_000;
 export const a = "111111111111";
 export const b = "222222222222";
 const region = "eu-central-1";
@@ -41,14 +40,9 @@ export async function runApp({
   };
   const run = await new Promise<Run>((resolve) => {
     const app = join(project, "bin/app.mjs");
-    const child = execFile(
-      process.execPath,
-      [app],
-      { cwd: project, env, timeout: timeoutMs },
-      (_error, _out, errors) => {
-        resolve({ code: child.exitCode ?? -1, errors });
-      },
-    );
+    const child = execFile(process.execPath, [app], { cwd: project, env, timeout: hangMs }, (_error, _out, errors) => {
+      resolve({ code: child.exitCode ?? -1, errors });
+    });
   });
   return { ...run, folder, directory, remove: () => rmSync(directory, { recursive: true, force: true }) };
 }
@@ -76,7 +70,7 @@ export async function synthInto({
 }): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), "sekisho-synth-"));
   const args = [join(__dirname, "children/synthesize.ts"), directory, JSON.stringify(configs), stageName];
-  await promisify(execFile)(process.execPath, args, { cwd: project, timeout: allTimeoutMs });
+  await promisify(execFile)(process.execPath, args, { cwd: project, timeout: hangMs });
   return directory;
 }
 
@@ -194,6 +188,8 @@ const destinations = { home: { transport: "https" }, far };
 const toHome = { destinations, routes: [{ channel: "C1", destination: "far" }, { destination: "home" }] };
 const guardrail = { id: "gr123", version: "1" };
 export const ofRegion = { type: "bedrock", modelId: "amazon.nova-lite-v1:0" };
+const applicationProfile = `arn:aws:bedrock:${region}:${b}:application-inference-profile/abc123def456`;
+export const ofApplicationProfile = { type: "bedrock", modelId: applicationProfile };
 export const ofProfile = { type: "bedrock", modelId: "eu.amazon.nova-lite-v1:0", guardrail };
 const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
 
@@ -201,6 +197,7 @@ export const variants = {
   "agentcore in two accounts": configWith({ stage: { execution: { kind: "agentcore", account: b } }, ...toHome }),
   "lambda in two accounts, in production": configWith({
     stage: { execution: { kind: "lambda", account: b }, production: true, alarmEmail: "pager@example.com" },
+    execution: { agent: ofApplicationProfile },
     ...toHome,
   }),
   "agentcore in one account, in production": configWith({

@@ -25,7 +25,7 @@ let made = new Map<keyof typeof metricVariants, Synthesized>();
 
 beforeAll(async () => {
   made = await synthAll(metricVariants);
-}, 200_000);
+});
 
 function resourcesOf(variant: keyof typeof metricVariants, type: string): Resource[] {
   return made.get(variant)?.resources(type) ?? [];
@@ -155,7 +155,7 @@ let traced: Map<keyof typeof configs, Synthesized>;
 
 beforeAll(async () => {
   traced = await synthAll(configs);
-}, 200_000);
+});
 
 function tracedResources(name: keyof typeof configs, type: string): Resource[] {
   return traced.get(name)?.resources(type) ?? [];

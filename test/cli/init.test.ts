@@ -23,6 +23,8 @@ describe("sekisho init", () => {
     expect(ended.stdout).toMatch(
       /1\. .* npx --no-install sekisho start --watch\n.*2\. .*manifest --socket\n.*3\. .*npx cdk deploy/,
     );
+    const { devDependencies } = JSON.parse(readFileSync(resolve(import.meta.dirname, "../../package.json"), "utf8"));
+    for (const name of ["aws-cdk", "aws-cdk-lib"]) expect(ended.stdout).toContain(` ${name}@${devDependencies[name]} `);
     expect(readdirSync(project)).toEqual(
       expect.arrayContaining(["app.ts", "cdk.json", "tsconfig.json", ".env.example"]),
     );
@@ -42,6 +44,12 @@ describe("sekisho init", () => {
       expect(stages[stage].verification).toEqual({ account: "222222222222", region: "ap-northeast-1" });
     }
     expect(read("bot/.github/workflows/deploy.yml")).toContain("arn:aws:iam::222222222222:role/deploy-sekisho-prod");
+  });
+
+  it("writes ARNs of the partition of the region, and refuses what is no region", async () => {
+    await run(["init", "--region", "eusc-de-east-1"], {}, project);
+    expect(read(".github/workflows/deploy.yml")).toContain("arn:aws-eusc:iam::111111111111:role/deploy-sekisho-dev");
+    expect(await run(["init", "project/bot", "--region", "europe"])).toMatchObject({ code: 2, stdout: "" });
   });
 
   it("adds to .gitignore and package.json only what they lack", async () => {

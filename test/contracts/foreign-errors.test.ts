@@ -6,6 +6,7 @@ import type { Dialect } from "../../contracts/dialects.ts";
 import { responseSchema } from "../../contracts/envelope.ts";
 import { decodeError } from "../../contracts/error-data.ts";
 import type { ErrorDetails, Reason } from "../../contracts/errors.ts";
+import { hangSignal } from "../tooling/hang.ts";
 
 type Fixture = {
   name: string;
@@ -228,7 +229,7 @@ describe("an error of another system", () => {
     "$name is $reason",
     async ({ index, dialect, status, reason, exact, details = {} }) => {
       const { port } = server.address() as AddressInfo;
-      const answer = await fetch(`http://127.0.0.1:${port}/${index}`, { signal: AbortSignal.timeout(25_000) });
+      const answer = await fetch(`http://127.0.0.1:${port}/${index}`, { signal: hangSignal() });
       const response = responseSchema.parse(await answer.json());
       expect(answer.status).toBe(status);
       if (!("error" in response)) throw new Error("no error in the response");

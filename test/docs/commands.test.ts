@@ -25,10 +25,8 @@ describe("the commands in blocks", () => {
     expect([...entries].sort()).toEqual(documented.sort());
   });
 
-  it.each(looked)(
-    "are checked as far as possible where they cannot be run: $command",
-    ({ command, look }) => look(parseCommand(command)),
-    120_000,
+  it.each(looked)("are checked as far as possible where they cannot be run: $command", ({ command, look }) =>
+    look(parseCommand(command)),
   );
 });
 
@@ -41,7 +39,7 @@ describe("a command within a sentence", () => {
     expect(inlineCommandsIn(text)).toEqual(["sekisho config push", "sekisho tasks list|show"]);
   });
 
-  it.each(inline)("exists: $command ($page)", ({ command }) => lookAtInline(command), 120_000);
+  it.each(inline)("exists: $command ($page)", ({ command }) => lookAtInline(command));
 
   it.each([
     "sekisho task list",

@@ -321,7 +321,7 @@ beforeAll(async () => {
   const resources = made.flatMap((stack) => stack.resources);
   const ids = resources.filter(({ type }) => type === "AWS::CloudWatch::Alarm").map(({ id }) => id);
   alarms = [...new Set(ids.map((id) => id.replace(/[0-9A-F]{8}$/, "")))].sort();
-}, 200_000);
+});
 
 describe("docs/reference/alarms.md", () => {
   it("explains every alarm of the templates: what it means and what to do", () => {

@@ -15,7 +15,9 @@ type Pending = SentEnvelope & {
   resolve: (deliveries: number) => void;
 };
 
-export async function startSocketModeSlack({ appToken, forwardTo }: { appToken: string; forwardTo?: string }) {
+/** `linkOrigin` is the origin of the WebSocket's URL where that is not the listener's own, as behind something that ends TLS. */
+export async function startSocketModeSlack(options: { appToken: string; forwardTo?: string; linkOrigin?: string }) {
+  const { appToken, forwardTo } = options;
   const tickets = new Set<string>();
   const replies: unknown[] = [];
   const pending = new Map<string, Pending>();
@@ -74,7 +76,10 @@ export async function startSocketModeSlack({ appToken, forwardTo }: { appToken: 
     if (authorization !== `Bearer ${appToken}`) return json({ ok: false, error: "invalid_auth" });
     const ticket = randomBytes(12).toString("hex");
     tickets.add(ticket);
-    json({ ok: true, url: `ws://127.0.0.1:${port}/link/?ticket=${ticket}&app_id=A0APP00001` });
+    json({
+      ok: true,
+      url: `${options.linkOrigin ?? `ws://127.0.0.1:${port}`}/link/?ticket=${ticket}&app_id=A0APP00001`,
+    });
   }
 
   function sendHello(socket: WebSocket): void {

@@ -1,12 +1,10 @@
 /** An agent of somebody else that fails is quoted in the thread with its own words. */
-import { describe, expect, it, jest } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { startAgent } from "../doubles/a2a-peer-agent.ts";
 import { result } from "../doubles/answers.ts";
 import { startExecutionPeer } from "../doubles/execution-peer.ts";
 import { closeAfterTest } from "../doubles/serving.ts";
 import { askForeignAgent } from "./foreign-agent.ts";
-
-jest.setTimeout(60_000);
 
 const said = (text: string) => ({ messageId: "m1", role: "ROLE_AGENT", parts: [{ text }] });
 const old = (text: string) => ({

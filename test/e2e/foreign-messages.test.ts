@@ -1,13 +1,11 @@
 /** An agent of somebody else that answers by a message only, at once or late, as JSON or as a stream. */
 import { setTimeout as delay } from "node:timers/promises";
-import { describe, expect, it, jest } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { type AgentCall, startAgent } from "../doubles/a2a-peer-agent.ts";
 import { json } from "../doubles/answers.ts";
 import { closeAfterTest } from "../doubles/serving.ts";
 import { connectionReset } from "../doubles/web-server.ts";
 import { askForeignAgent } from "./foreign-agent.ts";
-
-jest.setTimeout(60_000);
 
 type Version = "1.0" | "0.3";
 const versions: readonly Version[] = ["1.0", "0.3"];

@@ -73,7 +73,7 @@ describeOnAws("on the aws engine", () => {
   let engines: AwsEngines;
   beforeAll(async () => {
     engines = await startAwsEngines();
-  }, 120_000);
+  });
   afterAll(() => engines.close());
 
   stories(() => engines.open());

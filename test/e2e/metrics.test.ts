@@ -66,7 +66,8 @@ describe("after one task that was accepted and answered, and one that failed", (
   it("the agent worked at least as long as it was asked to be slow, and no unit is mistaken", () => {
     const seconds = sumOf(read.execution, "sekisho_agent_seconds_sum");
     expect(seconds).toBeGreaterThanOrEqual(0.59);
-    expect(seconds).toBeLessThan(60);
+    // In milliseconds it would be more.
+    expect(seconds).toBeLessThan(590);
     expect(sumOf(read.verification, "sekisho_task_seconds_sum", { outcome: "answer" })).toBeGreaterThanOrEqual(0.59);
   });
 

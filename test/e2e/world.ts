@@ -17,6 +17,7 @@ import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
 import type { PostedByFakePerson } from "../../lib/local/fake-slack/persons.ts";
 import { workspace } from "../../lib/local/fake-slack/workspace.ts";
 import { startAgentCoreStub } from "../doubles/agentcore-stub.ts";
+import { hangMs } from "../tooling/hang.ts";
 import { createBrowser } from "../verification/oauth/browser.ts";
 
 /** The destinations of the configuration; two are one transport in two versions of its protocol. */
@@ -238,12 +239,12 @@ export async function install(world: E2eWorld, where: { team: string } | { enter
 
 const lookEveryMs = 20;
 
-/** Resolves to what `look` finds; rejects with what `seen` tells when it has found nothing for `patienceMs`. */
+/** Resolves to what `look` finds; rejects with what `seen` tells when it found nothing within `hangMs`. */
 export async function until<T>(
   look: () => T | undefined | false,
-  { seen = () => "", patienceMs = 20_000 }: { seen?: () => string; patienceMs?: number } = {},
+  { seen = () => "" }: { seen?: () => string } = {},
 ): Promise<T> {
-  const endMs = performance.now() + patienceMs;
+  const endMs = performance.now() + hangMs;
   for (;;) {
     const found = look();
     if (found !== undefined && found !== false) return found;

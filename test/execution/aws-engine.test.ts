@@ -30,6 +30,8 @@ describe("the completion queue, as the Execution zone reaches it", () => {
 
   it.each([
     ["the region of its address", "https://sqs.ap-northeast-1.amazonaws.com/111111111111/c", "ap-northeast-1"],
+    ["that of a sovereign cloud", "https://sqs.eusc-de-east-1.amazonaws.eu/111111111111/c", "eusc-de-east-1"],
+    ["that of an isolated partition", "https://sqs.us-iso-east-1.c2s.ic.gov/111111111111/c", "us-iso-east-1"],
     ["the own region where the address is none of AWS", "http://127.0.0.1:9/000000000000/c", "eu-west-1"],
   ])("is called in %s", async (_what, queueUrl, region) => {
     await openCompletionQueue({ queueUrl, aws: readAwsEnvironment() }).send({ body: "{}" });

@@ -1,6 +1,5 @@
 /** The simulation as a child process, as people start it. */
 import { type ChildProcess, execFile } from "node:child_process";
-import { setPriority } from "node:os";
 import { join } from "node:path";
 import { afterEach } from "@jest/globals";
 
@@ -32,8 +31,6 @@ export function faults(...args: string[]): Promise<Ended> {
     },
   );
   running.add(child);
-  // It only reckons: the tests beside it wait for real time.
-  if (child.pid !== undefined) setPriority(child.pid, 10);
   return promise;
 }
 

@@ -3,15 +3,13 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { type Ended, faults } from "./command.ts";
 import { scenarios } from "./scenarios.ts";
 
-const minutes = 60_000;
-
 describe("a run in which the product failed once", () => {
   let ended: Ended;
 
   /** One process plays them all. */
   beforeAll(async () => {
     ended = await faults("--scenario", "all");
-  }, 2 * minutes);
+  });
 
   it.each(scenarios.map(({ name }) => name))("holds, and every fault struck: %s", (name) => {
     expect(ended.stderr).toBe("");

@@ -1,5 +1,5 @@
 /** Whatever an Execution zone answers, the person reads one visible answer within seconds, and nothing stands still. */
-import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { type AwsEngines, startAwsEngines } from "../e2e/aws-engines.ts";
@@ -21,8 +21,6 @@ function shownBy({ text, blocks = [] }: FakeSlackMessage): string {
 
 type Engine = "sqlite" | "aws";
 const engines: readonly Engine[] = whyNoDynamoDb === undefined ? ["sqlite", "aws"] : ["sqlite"];
-/** Bounds a story that hangs. One may begin late: it waits for those before it. */
-jest.setTimeout(600_000);
 
 type Story = ReturnType<HostileWorld["askFor"]>;
 const worlds = new Map<Engine, HostileWorld[]>();
@@ -64,12 +62,12 @@ beforeAll(async () => {
       tellAll(world, group.entries, stories.get(engine) ?? new Map());
     }
   }
-}, 120_000);
+});
 
 afterAll(async () => {
   for (const world of [...worlds.values()].flat()) await world.close();
   await aws?.close();
-}, 120_000);
+});
 
 describe.each(engines)("on %s, one visible answer follows", (engine) => {
   it.each(corpus)("$name", async (entry) => {

@@ -7,6 +7,7 @@ import { createA2aTransport } from "../../lambdas/verification/transport/a2a/tra
 import { noAuthorizer } from "../../lambdas/verification/transport/authorizer/authorizer.ts";
 import { createClient, type ExecutionClient } from "../../lambdas/verification/transport/runner.ts";
 import { common } from "../conformance/transport-sample.ts";
+import { hangSignal } from "../tooling/hang.ts";
 import { stories, type Teller } from "./stories.ts";
 
 type Peer = { cardUrl: string; close: () => Promise<void> };
@@ -45,7 +46,7 @@ export function describeStories({
     });
 
     it("knows it by its card", async () => {
-      const described = await transport?.describe?.({ signal: AbortSignal.timeout(25_000) });
+      const described = await transport?.describe?.({ signal: hangSignal() });
       expect(described).toMatchObject({ name: expect.any(String), version: speaks });
     });
 

@@ -1,6 +1,7 @@
 /** A load run: two zones as processes, a fake Slack, people who ask, and the checks when every task is over. */
 
 import { createRandom } from "../faults/real/plan.ts";
+import { hangMs } from "../tooling/hang.ts";
 import { askAll, planThreads } from "./asker.ts";
 import type { Memory, OperationCounts } from "./children/parent.ts";
 import type { CallCounts } from "./counting-engine.ts";
@@ -45,11 +46,10 @@ export type LoadReport = {
   operations: { verification: OperationCounts; execution: OperationCounts };
 };
 
-const stuckAfterMs = 90_000;
 const progressMs = 3000;
 const memoryShares = [0.1, 0.5, 1];
 
-/** Rejects if it is aborted, if a zone dies, or if nothing happens for a minute and a half. */
+/** Rejects if it is aborted, if a zone dies, or if nothing happens for `hangMs`. */
 export async function runLoad(options: LoadOptions): Promise<LoadReport> {
   const { tasks, atOnce, failing, seed, quietMs = 3000, sweepAfterMs = 5000, signal } = options;
   const tally = createTally();
@@ -68,7 +68,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
   const startedAtMs = Date.now();
   const timer = setInterval(() => {
     options.onProgress?.({ ...tally.progress(), seconds: Math.round((Date.now() - startedAtMs) / 1000) });
-    if (Date.now() - tally.lastAtMs() > stuckAfterMs) tally.fail(new Error(tally.standstill()));
+    if (Date.now() - tally.lastAtMs() > hangMs) tally.fail(new Error(tally.standstill()));
   }, progressMs);
   try {
     const [memory, repeatedEvents] = await Promise.all([

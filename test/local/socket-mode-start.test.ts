@@ -7,6 +7,7 @@ import { type FakeSlack, startFakeSlack } from "../../lib/local/fake-slack/fake-
 import { workspace } from "../../lib/local/fake-slack/workspace.ts";
 import { commandsInFolder } from "../cli/commands-in-folder.ts";
 import { type SocketModeSlack, startSocketModeSlack } from "../doubles/socket-mode-slack.ts";
+import { hangMs } from "../tooling/hang.ts";
 
 const { folder, run, start } = commandsInFolder();
 const tokens = {
@@ -30,7 +31,7 @@ afterAll(async () => {
 
 /** Waits for the echo agent's answer to the text, anywhere. */
 async function answered(text: string): Promise<void> {
-  const deadlineMs = Date.now() + 20_000;
+  const deadlineMs = Date.now() + hangMs;
   const posts = () => fakeSlack.messages().filter((message) => message.user === workspace.botUser);
   while (!posts().some((post) => post.text.includes("I'm the echo agent") && post.text.includes(text))) {
     if (Date.now() > deadlineMs) throw new Error(`no answer among: ${posts().map((post) => post.text)}`);

@@ -1,6 +1,7 @@
 /** A runtime of AgentCore. Each session runs the bundled server in a process of its own, as AWS gives each its own machine. */
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
+import { hangMs } from "../tooling/hang.ts";
 import { clock, startProcess } from "./clock.ts";
 import type { AgentRuntime } from "./template/wiring.ts";
 
@@ -20,7 +21,6 @@ export type RunningRuntime = {
   close(): Promise<void>;
 };
 
-const startTimeoutMs = 10_000;
 const expireEveryMs = 1000;
 
 type Running = { child: ChildProcess; url: Promise<string>; isReady: boolean };
@@ -48,7 +48,7 @@ export function runAgentRuntime({
   function start(sessionId: string): Running {
     onStart();
     const { promise, resolve, reject } = Promise.withResolvers<string>();
-    const timer = setTimeout(() => reject(new Error("its server does not listen")), startTimeoutMs);
+    const timer = setTimeout(() => reject(new Error("its server does not listen")), hangMs);
     const child = startProcess({
       args: [join(runtime.folder, runtime.entryPoint)],
       // AgentCore expects 0.0.0.0:8080. A rehearsal stays on loopback and has several sessions.

@@ -2,12 +2,15 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { modelSays } from "./aws/bedrock.ts";
 import { askAndRead } from "./stories/messages.ts";
-import { synthesizeKinds } from "./synthesized.ts";
+import { executionPlace, synthesizeKinds } from "./synthesized.ts";
 import type { Assembly } from "./template/assembly.ts";
 import { startWorld, type World } from "./world.ts";
 
 const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
-const agent = { type: "bedrock", modelId: "eu.anthropic.claude-sonnet-4-5-20250929-v1:0" };
+const systemProfile = { type: "bedrock", modelId: "eu.anthropic.claude-sonnet-4-5-20250929-v1:0" };
+const { account, region } = executionPlace;
+const modelId = `arn:aws:bedrock:${region}:${account}:application-inference-profile/abc123def456`;
+const applicationProfile = { type: "bedrock", modelId };
 
 suite("an agent of Bedrock", () => {
   const closing: (() => unknown)[] = [];
@@ -15,8 +18,8 @@ suite("an agent of Bedrock", () => {
 
   beforeAll(async () => {
     const { made, remove } = await synthesizeKinds([
-      { kind: "agentcore", agent },
-      { kind: "lambda", agent },
+      { kind: "agentcore", agent: systemProfile },
+      { kind: "lambda", agent: applicationProfile },
     ]);
     closing.push(remove);
     assemblies = { agentcore: made[0].assembly, lambda: made[1].assembly };

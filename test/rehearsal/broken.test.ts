@@ -267,7 +267,7 @@ suite("the rehearsal fails, and names the culprit, where", () => {
     expect((await problemsOf(assembly, afterwards)).join("\n")).toMatch(
       /may not bedrock-agentcore:InvokeAgentRuntime on .*nothing in the resource's policy/,
     );
-  }, 240_000);
+  });
 
   it("an alarm watches an endpoint of the runtime that nobody calls", async () => {
     const assembly = broken({

@@ -33,7 +33,6 @@ import { endSessionBetween, exceedSessionQuota, takeAgentCoreDown } from "./stor
 import { synthesizeKind } from "./synthesized.ts";
 import { executionToken, startWorld, type World } from "./world.ts";
 
-const setUpMs = 90_000;
 /** Slack's own are 0, one and five minutes. */
 const slackRetryDelaysMs = [0, 1000, 5000];
 
@@ -81,7 +80,7 @@ export function rehearse(kind: ExecutionKind): void {
       closing.push(world.close);
       // No policy may depend on the id of a role, because a role that is created again has another id.
       for (const role of world.resolver.resources("AWS::IAM::Role")) world.authority.recreate(role.arn);
-    }, setUpMs);
+    });
 
     afterAll(async () => {
       for (const step of closing.reverse()) await step();
@@ -107,7 +106,7 @@ export function rehearse(kind: ExecutionKind): void {
       if (process.env.UPDATE === "1") keepMeasured({ kind, calls });
       expect(withoutChance({ kind, calls })).toEqual(withoutChance({ kind, calls: readMeasured(kind) }));
       expect(logDifference({ calls, known: readMeasured(kind) })).toBeLessThan(0.2);
-    }, 720_000);
+    });
 
     it("is found well by an operator who may not call a destination: the deployed worker calls them", async () => {
       const { run, checks, failed } = await runDoctor(world, { config: deployed });
@@ -236,7 +235,7 @@ export function rehearse(kind: ExecutionKind): void {
         expect(overAfterHours).toBeGreaterThanOrEqual(8);
         expect(overText).not.toContain("forever");
         expect(polls).toBeLessThanOrEqual(2 * (2 * 6 + 1));
-      }, 240_000);
+      });
     }
 
     if (kind === "agentcore") {

@@ -9,6 +9,7 @@ import type { SmokeSettings } from "../../lib/cli/smoke/run-smoke.ts";
 import { workspace } from "../../lib/local/fake-slack/workspace.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import type { Run } from "../e2e/processes.ts";
+import { hangMs } from "../tooling/hang.ts";
 import type { Fault } from "./aws/gateway.ts";
 import { executionProfile, operatorEnvironment } from "./operator.ts";
 import { withFault } from "./stories/messages.ts";
@@ -48,7 +49,7 @@ suite.each(["lambda", "agentcore"] as const)("a new stage of kind %s", (kind) =>
     const polls = Number(/(\d+) wake-ups/.exec(JSON.stringify(report.assumptions))?.[1]);
     expect(polls).toBeGreaterThan(16);
     for (const secret of Object.values(world.secrets)) expect(stdout + stderr).not.toContain(secret);
-  }, 180_000);
+  });
 });
 
 /** `wakes` is just above the 16 invocations after which Lambda stops a loop. The times are those that a rehearsal can wait for. */
@@ -61,7 +62,6 @@ const settings: SmokeSettings = {
   settleMs: 15_000,
   recordPatienceMs: 10_000,
 };
-const timeoutMs = 150_000;
 
 type Smoked = Run & { report: SmokeReport };
 
@@ -87,7 +87,7 @@ async function runSmoke(world: World, { config }: { config: object }): Promise<S
       hurry,
       () =>
         new Promise<Run>((resolve) => {
-          const options = { cwd: folder, env, timeout: timeoutMs };
+          const options = { cwd: folder, env, timeout: hangMs };
           const child = execFile(process.execPath, args, options, (_error, stdout, stderr) =>
             resolve({ code: child.exitCode, stdout, stderr }),
           );

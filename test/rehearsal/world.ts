@@ -5,6 +5,7 @@ import { formatManagedSecretName } from "../../lambdas/shared/config/stage-confi
 import { startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
 import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
 import { startDynamoDbEmulator } from "../doubles/aws/emulators.ts";
+import { hangMs } from "../tooling/hang.ts";
 import { defaultQuotas, type RunningRuntime } from "./agent-runtime.ts";
 import { agentCoreBackend, endpointArnOf, modelsBackend } from "./aws/bedrock.ts";
 import { startGateway } from "./aws/gateway.ts";
@@ -47,7 +48,6 @@ const nobodyIssues: Pick<TokenIssuer, "issue"> = {
   issue: () => Promise.reject(new Error("This rehearsal issues no tokens.")),
 };
 
-const patienceMs = 40_000;
 /** A message may be on its way to a function. Each look gives it one turn, even on a busy machine. */
 const looksBeforeSkip = 30;
 const lookEveryMs = 5;
@@ -232,7 +232,7 @@ async function start({
       fakeSlack.ask({ eventsUrl, text, ...(channel === undefined ? {} : { channel }) }),
     /** Returns what the bot posted in the thread of a message. */
     answersTo: (message: FakeSlackMessage) => fakeSlack.thread(message).filter(({ ts }) => ts !== message.ts),
-    /** Resolves to the first thing that `look` finds. Rejects with the problems, or after 40 s with `what`. */
+    /** Resolves to the first thing that `look` finds. Rejects with the problems, or with `what` after `hangMs`. */
     until: <T>(what: string, look: Look<T>): Promise<T> => until({ what, look, problems }),
     /** Like `until`. Whenever nothing is under way, the clock moves to when the next message is due. */
     skipUntil: <T>(what: string, look: Look<T>): Promise<T> =>
@@ -290,12 +290,12 @@ async function until<T>({
   look: () => T | undefined | Promise<T | undefined>;
   problems: readonly string[];
 }): Promise<T> {
-  const endMs = performance.now() + patienceMs;
+  const endMs = performance.now() + hangMs;
   for (;;) {
     const found = await look();
     if (found !== undefined) return found;
     if (problems.length > 0) throw new Error(problems.join("\n"));
-    if (performance.now() > endMs) throw new Error(`In ${patienceMs / 1000} s there was no ${what}.`);
+    if (performance.now() > endMs) throw new Error(`There was no ${what}.`);
     await wait(50);
   }
 }

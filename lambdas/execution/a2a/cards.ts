@@ -158,22 +158,27 @@ function createSecurity(authenticator: AuthenticatorConfig): Security | undefine
   }
 }
 
-type Issuer = { issuer: string; audience: string; jwksUrl?: string | undefined };
+type Issuer = { issuer: string; audience?: string | undefined; jwksUrl?: string | undefined };
 
 /** An issuer whose keys have a configured URL may have no discovery document. */
 function ofIssuers(issuers: readonly Issuer[]): Security {
   const discovered = issuers
     .filter(({ jwksUrl }) => jwksUrl === undefined)
-    .map(({ issuer, audience }, index) => {
-      const openIdConnectUrl = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
-      const description = `A token of ${issuer} for the audience ${audience}, sent as a bearer token.`;
+    .map((each, index) => {
+      const openIdConnectUrl = `${each.issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+      const description = `A token of ${describeIssuer(each)}, sent as a bearer token.`;
       return [
         index === 0 ? "openid" : `openid${index + 1}`,
         { openIdConnectSecurityScheme: { description, openIdConnectUrl } },
       ];
     });
-  const sources = issuers.map(({ issuer, audience }) => `${issuer} for the audience ${audience}`).join(", or of ");
+  const sources = issuers.map(describeIssuer).join(", or of ");
   return anyOf({ ...Object.fromEntries(discovered), bearer: httpBearer(`A token of ${sources}.`, "JWT") });
+}
+
+/** Clients are not named, because they are who is admitted. */
+function describeIssuer({ issuer, audience }: Issuer): string {
+  return audience === undefined ? `${issuer} (an access token)` : `${issuer} for the audience ${audience}`;
 }
 
 function httpBearer(description: string, bearerFormat?: "JWT"): SecurityScheme {

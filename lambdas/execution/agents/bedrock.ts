@@ -9,6 +9,7 @@ import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { maxResultBytes } from "../../../contracts/limits.ts";
 import { createIdleLimit } from "../../shared/async/deadline.ts";
 import { createTraceHeaders } from "../../shared/telemetry/telemetry.ts";
+import { sdkUserAgent } from "../../shared/version.ts";
 import type { Agent, AgentTask } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
 import { createPartialReporter } from "./partial-reporter.ts";
@@ -38,7 +39,13 @@ export function createBedrockAgent(options: {
   const { now = Date.now, clientConfig = {} } = options;
   // The SDK's default handler, HTTP/2, has no connection time-out and opens a connection for each request anyway.
   const requestHandler = new NodeHttpHandler({ connectionTimeout: connectionTimeoutMs });
-  const client = new BedrockRuntimeClient({ ...(region && { region }), maxAttempts, requestHandler, ...clientConfig });
+  const client = new BedrockRuntimeClient({
+    ...(region && { region }),
+    customUserAgent: sdkUserAgent,
+    maxAttempts,
+    requestHandler,
+    ...clientConfig,
+  });
   const settings = {
     modelId,
     ...(system !== undefined && { system: [{ text: system }] }),

@@ -13,7 +13,7 @@ const acceptedTypes: ReadonlySet<string> = new Set(["jwt", "at+jwt"]);
 
 /**
  * The principal is made of issuer and subject. A token's issuer selects one of `issuers`; nothing else of the token is used before its
- * signature, audience and times are verified. `isGenuine` checks the verified claims.
+ * signature, audience or client, and times are verified. `isGenuine` checks the verified claims.
  */
 export function createJwtAuthenticator(options: {
   issuers: readonly JwtIssuerConfig[];
@@ -30,15 +30,17 @@ export function createJwtAuthenticator(options: {
   async function verify(token: string): Promise<{ issuer: string; subject: string; isAllowed: boolean } | undefined> {
     const named = trusted.get(decodeJwt(token).iss ?? "");
     if (named === undefined) return undefined;
-    const { issuer, audience, subjects, keys, clockToleranceSeconds, maxLifetimeSeconds } = named;
+    const { issuer, audience = [], clients, subjects, keys, clockToleranceSeconds, maxLifetimeSeconds } = named;
     const verified = await jwtVerify(token, keys, {
       issuer,
-      audience,
+      // An empty list of audiences admits no token.
+      ...(clients === undefined && { audience }),
       algorithms: [...named.algorithms],
       requiredClaims: ["exp", "iat", "sub"],
       clockTolerance: clockToleranceSeconds,
       currentDate: new Date(now()),
     });
+    if (clients !== undefined) checkClient({ ...verified, clients });
     checkType(verified);
     checkLifetime({ ...verified, clockToleranceSeconds, maxLifetimeSeconds, nowMs: now() });
     const { payload } = verified;
@@ -61,6 +63,19 @@ export function createJwtAuthenticator(options: {
       return `${caller.issuer} ${caller.subject}`;
     },
   };
+}
+
+/**
+ * Accepts the access tokens of the clients. `token_use` tells them from id tokens, which are for the client itself. A token with an audience
+ * is for the API that it names. The claims are those of Amazon Cognito:
+ * https://docs.aws.amazon.com/cognito/latest/developerguide/amazon-cognito-user-pools-using-the-access-token.html
+ */
+function checkClient({ payload, clients }: Pick<JWTVerifyResult, "payload"> & { clients: readonly string[] }): void {
+  const { aud, token_use, client_id } = payload;
+  if (aud !== undefined) throw new errors.JWTClaimValidationFailed("unexpected aud", payload, "aud");
+  if (token_use !== "access") throw new errors.JWTClaimValidationFailed("unexpected use", payload, "token_use");
+  if (typeof client_id !== "string" || !clients.includes(client_id))
+    throw new errors.JWTClaimValidationFailed("unexpected client", payload, "client_id");
 }
 
 function checkType({ protectedHeader: { typ = "JWT" }, payload }: JWTVerifyResult): void {

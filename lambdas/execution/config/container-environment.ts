@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import * as z from "zod";
 import { ConfigError } from "../../shared/config/config-error.ts";
 import { logVariables, parseVariables, portSchema } from "../../shared/config/environment.ts";
+import { proxyVariables } from "../../shared/config/proxy-environment.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
 
 /** The variables with their meaning. */
@@ -22,6 +23,7 @@ export const containerVariables = {
     .describe("A configuration to use instead of config.json, with the same agent. Default: config.json."),
   ...logVariables,
   AWS_REGION: z.string().optional().describe("The region of a model of Amazon Bedrock. Default: the SDK finds it."),
+  ...proxyVariables,
 };
 
 const environmentSchema = z.object(containerVariables);

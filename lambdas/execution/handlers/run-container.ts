@@ -4,11 +4,13 @@ import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { ConfigError } from "../../shared/config/config-error.ts";
 import { parseExecutionSections } from "../../shared/config/execution-schema.ts";
 import { loadExecutionConfig } from "../../shared/config/load.ts";
+import { readProxies } from "../../shared/config/proxy-environment.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import { shortTokenProblems } from "../../shared/config/secrets.ts";
 import { toLogSettings } from "../../shared/config/telemetry-schema.ts";
 import { openDatabase } from "../../shared/engine/sqlite/database.ts";
 import { createSqliteQueue, createSqliteTaskStore } from "../../shared/engine/sqlite/engine.ts";
+import { useProxies } from "../../shared/http/proxy.ts";
 import { createLog, type Log } from "../../shared/log.ts";
 import { openProcessTelemetry } from "../../shared/telemetry/process-telemetry.ts";
 import type { ProcessTelemetry } from "../../shared/telemetry/telemetry.ts";
@@ -58,6 +60,8 @@ async function start(options: Bundled & { environment: ContainerEnvironment }): 
   requireSecretVariables([...tokens, ...listAgentSecrets(agent), ...listCardSecrets(execution.a2a)]);
   const shortTokens = shortTokenProblems({ references: tokens });
   if (shortTokens.length > 0) throw new ConfigError("The environment", shortTokens);
+  const proxies = readProxies();
+  if (proxies !== undefined) await useProxies(proxies);
   const log = createLog({ service: "execution", ...toLogSettings({ environment, config: telemetryConfig.logs }) });
   const opened: (() => Promise<void>)[] = [];
   const close = async () => {

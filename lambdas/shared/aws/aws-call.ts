@@ -1,7 +1,7 @@
 /** One signed call of AWS: retries, the clock's correction, time limits and trace headers, whatever the protocol. */
 import { withinDeadline } from "../async/deadline.ts";
 import { abortable, parseRetryAfter } from "../async/waiting.ts";
-import { readTraceHeaders } from "../config/aws-environment.ts";
+import { readTraceHeaders, readUserAgent } from "../config/aws-environment.ts";
 import type { AwsDependencies } from "./credentials.ts";
 import { AwsCallError, createRetries } from "./retry.ts";
 import { type Answer, createSend } from "./send.ts";
@@ -51,6 +51,7 @@ export function createAwsCall(options: AwsCallOptions): AwsCall {
   const url = endpointOf(service);
   const sign = createSigner({ service, region, credentials });
   const send = createSend(url);
+  const userAgent = readUserAgent();
   const clock = createServerClock({ now });
   const retries = createRetries({
     ...(maxAttempts !== undefined && { maxAttempts }),
@@ -64,7 +65,12 @@ export function createAwsCall(options: AwsCallOptions): AwsCall {
     const limitMs = (ms: number) => Math.max(0, Math.min(ms, leftMs()));
 
     async function attempt() {
-      const headers = { ...given, "content-length": String(Buffer.byteLength(body)), ...readTraceHeaders() };
+      const headers = {
+        ...given,
+        "content-length": String(Buffer.byteLength(body)),
+        "user-agent": userAgent,
+        ...readTraceHeaders(),
+      };
       const sent = clock.begin();
       // Some credentials come from another service or process, which may not answer.
       const signing = withinDeadline({

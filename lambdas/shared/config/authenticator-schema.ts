@@ -7,30 +7,41 @@ import { httpUrl, integer, oneOf, roleArnSchema, secretSchema } from "./values.t
 const issuer = httpUrl().describe("The issuer of the tokens, compared exactly with their iss claim.");
 const audience = z.string().min(1).max(1000).describe("The audience that tokens must have in their aud claim.");
 
-const jwtIssuerSchema = z.strictObject({
-  issuer,
-  jwksUrl: httpUrl()
-    .optional()
-    .describe("The URL of the issuer's public keys. Default: read from its OpenID discovery document."),
-  audience,
-  subjects: z
-    .array(z.string().min(1).max(1000))
-    .min(1)
-    .describe("The admitted callers, compared exactly with the sub claim of their tokens."),
-  algorithms: z
-    .array(z.enum(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]))
-    .min(1)
-    .default(["RS256", "ES256"])
-    .describe("The accepted signature algorithms."),
-  clockToleranceSeconds: integer(0, 300)
-    .default(30)
-    .describe("How far the clocks of the issuer and this host may differ, in seconds."),
-  maxLifetimeSeconds: integer(60, 2 * 86_400)
-    .default(7200)
-    .describe(
-      "The longest accepted lifetime of a token (from iat to exp), in seconds. Google's tokens live for 1 hour, Entra's for up to 95 minutes, those of managed identities for 24 hours.",
-    ),
-});
+const jwtIssuerSchema = z
+  .strictObject({
+    issuer,
+    jwksUrl: httpUrl()
+      .optional()
+      .describe("The URL of the issuer's public keys. Default: read from its OpenID discovery document."),
+    audience: audience.optional().describe(`${audience.description} Exactly one of audience and clients is needed.`),
+    clients: z
+      .array(z.string().min(1).max(1000))
+      .min(1)
+      .optional()
+      .describe(
+        "For access tokens without an audience, as Amazon Cognito issues them: the admitted clients, compared exactly with the client_id claim. Tokens must have the claim token_use with the value access, and no aud.",
+      ),
+    subjects: z
+      .array(z.string().min(1).max(1000))
+      .min(1)
+      .describe("The admitted callers, compared exactly with the sub claim of their tokens."),
+    algorithms: z
+      .array(z.enum(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]))
+      .min(1)
+      .default(["RS256", "ES256"])
+      .describe("The accepted signature algorithms."),
+    clockToleranceSeconds: integer(0, 300)
+      .default(30)
+      .describe("How far the clocks of the issuer and this host may differ, in seconds."),
+    maxLifetimeSeconds: integer(60, 2 * 86_400)
+      .default(7200)
+      .describe(
+        "The longest accepted lifetime of a token (from iat to exp), in seconds. Google's tokens live for 1 hour, Entra's for up to 95 minutes, those of managed identities for 24 hours.",
+      ),
+  })
+  .refine(({ audience, clients }) => (audience === undefined) !== (clients === undefined), {
+    message: "needs either `audience` or, for tokens without an audience such as Amazon Cognito's, `clients`",
+  });
 export type JwtIssuerConfig = z.infer<typeof jwtIssuerSchema>;
 
 export const authenticatorSchema = z.discriminatedUnion(

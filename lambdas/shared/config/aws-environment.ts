@@ -3,7 +3,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AwsCredentials, AwsDependencies } from "../aws/credentials.ts";
+import { findPartition } from "../aws/partitions.ts";
 import { errorKind } from "../telemetry/error-kind.ts";
+import { version } from "../version.ts";
 
 /** For Lambda, whose credentials are in the environment and stay valid as long as the process lives. Throws if a variable is missing. */
 export function readAwsEnvironment(variables: NodeJS.ProcessEnv = process.env): AwsDependencies {
@@ -16,16 +18,6 @@ export function readAwsEnvironment(variables: NodeJS.ProcessEnv = process.env): 
   return { region, credentials: async () => credentials, endpointOf: createEndpointResolver({ region, variables }) };
 }
 
-/** The DNS suffixes of AWS's partitions, by the beginning of their regions. All other regions have `amazonaws.com`. */
-const dnsSuffixes: readonly (readonly [prefix: string, suffix: string])[] = [
-  ["cn-", "amazonaws.com.cn"],
-  ["eusc-", "amazonaws.eu"],
-  ["us-iso-", "c2s.ic.gov"],
-  ["us-isob-", "sc2s.sgov.gov"],
-  ["eu-isoe-", "cloud.adc-e.uk"],
-  ["us-isof-", "csp.hci.ic.gov"],
-];
-
 /**
  * Returns the region's endpoints, as the SDK finds them. `AWS_ENDPOINT_URL_SQS` and the like take precedence over `AWS_ENDPOINT_URL`, and
  * both over AWS's own endpoints. `AWS_USE_FIPS_ENDPOINT` selects those with cryptography by FIPS 140. The result throws if a variable is
@@ -36,7 +28,7 @@ export function createEndpointResolver(options: {
   variables?: NodeJS.ProcessEnv;
 }): AwsDependencies["endpointOf"] {
   const { region, variables = process.env } = options;
-  const [, suffix = "amazonaws.com"] = dnsSuffixes.find(([prefix]) => region.startsWith(prefix)) ?? [];
+  const { dnsSuffix } = findPartition(region);
   const isFips = variables.AWS_USE_FIPS_ENDPOINT === "true";
   const isOverridden = variables.AWS_IGNORE_CONFIGURED_ENDPOINT_URLS !== "true";
   return (service) => {
@@ -45,7 +37,7 @@ export function createEndpointResolver(options: {
     if (name !== undefined) return parseEndpoint(name, variables[name] ?? "");
     // In the partition for the US government, only some services have a second endpoint for that.
     const hasFipsName = isFips && (!region.startsWith("us-gov-") || service === "secretsmanager");
-    return new URL(`https://${service}${hasFipsName ? "-fips" : ""}.${region}.${suffix}/`);
+    return new URL(`https://${service}${hasFipsName ? "-fips" : ""}.${region}.${dnsSuffix}/`);
   };
 }
 
@@ -84,6 +76,22 @@ type InvokeStore = {
   getTracestate?(): string | undefined;
   getBaggage?(): string | undefined;
 };
+
+/** AWS's own limit (https://docs.aws.amazon.com/sdkref/latest/guide/feature-appid.html). */
+const maxAppIdLength = 50;
+
+/**
+ * Returns the `User-Agent` of our own calls, by which CloudTrail tells who called: `sekisho/VERSION`, and `app/ID` if `AWS_SDK_UA_APP_ID` is
+ * set. Like the SDK, it replaces characters that AWS does not allow in an id, and warns of one that is too long but sends it.
+ */
+export function readUserAgent(variables: NodeJS.ProcessEnv = process.env): string {
+  const { AWS_SDK_UA_APP_ID: id = "" } = variables;
+  if (id === "") return `sekisho/${version}`;
+  if (id.length > maxAppIdLength) {
+    process.emitWarning(`AWS_SDK_UA_APP_ID has more than ${maxAppIdLength} characters. Set a shorter one.`);
+  }
+  return `sekisho/${version} app/${id.replace(/[^!$%&'*+\-.^_`|~\w#]/g, "-")}`;
+}
 
 /** Throws an error that names the missing variable. */
 export function requireVariable(variables: NodeJS.ProcessEnv, name: string): string {

@@ -1,5 +1,6 @@
 /** Checks the parts of the configuration against each other, after each part alone is valid. */
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
+import { findPartition } from "../aws/partitions.ts";
 import { callTimes, maxStageCallMs, resolveLongPollMs } from "./call-time.ts";
 import { isOwnExecution, listAddresses, resolveAuthorizerConfig } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
@@ -185,25 +186,20 @@ function signingProblems(name: string, destination: Destination): Problem[] {
       'must be "lambda" or "execute-api" if there are stages, because a stage gets permissions for these only';
     return [{ path: ["destinations", name, "authorizer", "service"], message }];
   }
-  const domain = `execute-api.${region}.amazonaws.com`;
+  const domain = `execute-api.${region}.${findPartition(region).dnsSuffix}`;
   const message = `must have the API's own host, ID.${domain}, because a stage's permission needs the id of the API`;
   return listAddresses(destination).flatMap(({ field, address }) => {
     const [id = "", ...rest] = URL.parse(address)?.hostname.split(".") ?? [];
-    if (/^[a-z0-9]+$/.test(id) && [domain, `${domain}.cn`].includes(rest.join("."))) return [];
+    if (/^[a-z0-9]+$/.test(id) && rest.join(".") === domain) return [];
     return [{ path: ["destinations", name, field], message }];
   });
 }
 
 function agentProblems(agent: AgentConfig, stageName: string): Problem[] {
   if (typeof agent === "string") return [];
-  if (agent.type === "openai-compatible") {
-    if (!isLoopbackHost(URL.parse(agent.baseUrl)?.hostname ?? "")) return [];
-    const message = `must be an address that the stage ${stageName} can reach; a loopback address reaches nothing on AWS`;
-    return [{ path: ["execution", "agent", "baseUrl"], message }];
-  }
-  if (!/^arn:.*:application-inference-profile\//.test(agent.modelId)) return [];
-  const message = `must not be an application inference profile in stage ${stageName}, because its ARN does not show the model for the permission; name the model or a system inference profile`;
-  return [{ path: ["execution", "agent", "modelId"], message }];
+  if (agent.type !== "openai-compatible" || !isLoopbackHost(URL.parse(agent.baseUrl)?.hostname ?? "")) return [];
+  const message = `must be an address that the stage ${stageName} can reach; a loopback address reaches nothing on AWS`;
+  return [{ path: ["execution", "agent", "baseUrl"], message }];
 }
 
 /** Even a new session could not accept a longer task. */

@@ -1,6 +1,7 @@
 /** Reads ports, the log level and other settings from the environment. Reports all problems at once. */
 import * as z from "zod";
 import { ConfigError } from "./config-error.ts";
+import { proxyVariables } from "./proxy-environment.ts";
 
 export const portSchema = z
   .string()
@@ -37,6 +38,11 @@ export const environmentVariables = {
     .optional()
     .describe("The AWS region of secrets, models and tokens whose region the configuration does not name."),
   AWS_DEFAULT_REGION: z.string().optional().describe("The same, if AWS_REGION is not set."),
+  AWS_SDK_UA_APP_ID: z
+    .string()
+    .optional()
+    .describe("An ID of up to 50 characters by which CloudTrail shows the calls, beside sekisho/VERSION."),
+  ...proxyVariables,
 };
 
 const environmentSchema = z.object(environmentVariables);

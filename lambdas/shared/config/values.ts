@@ -32,7 +32,7 @@ export function integer(least: number, most?: number) {
 
 export const regionSchema = z
   .string()
-  .regex(/^[a-z]{2}(-[a-z]+)+-\d{1,2}$/, "must be an AWS region such as eu-central-1");
+  .regex(/^([a-z]{2}|eusc)(-[a-z]+)+-\d{1,2}$/, "must be an AWS region such as eu-central-1");
 
 export const roleArnSchema = z
   .string()

@@ -1,8 +1,8 @@
 /** Keeps connections to peers. Each is an undici client that carries one request at a time, so that its state is always known. */
 import type { Socket } from "node:net";
 import type { Dispatcher } from "undici";
-import buildConnector from "undici/lib/core/connect.js";
 import Client from "undici/lib/dispatcher/client.js";
+import { type Connector, createConnector } from "./connector.ts";
 import { createInterimFilter } from "./interim-responses.ts";
 
 /** A client certificate in PEM. `ca` replaces the default certificate authorities. */
@@ -28,11 +28,11 @@ export type Connections = {
 
 type Peer = {
   certificate: ClientCertificate | undefined;
-  connector: ReturnType<typeof buildConnector>;
+  connector: Connector;
   idle: Connection[];
 };
 
-/** `connectTimeoutMs` limits DNS, the connection and TLS together. */
+/** `connectTimeoutMs` limits DNS, the connection and TLS together, and a tunnel through a proxy before TLS. */
 export function createConnections({ connectTimeoutMs }: { connectTimeoutMs: number }): Connections {
   const peers = new Map<string, Peer>();
   const open = new Set<Connection>();
@@ -42,7 +42,7 @@ export function createConnections({ connectTimeoutMs }: { connectTimeoutMs: numb
     const known = peers.get(origin);
     if (known !== undefined && isSameCertificate(known.certificate, certificate)) return known;
     // All connections to the peer share it, because it keeps the TLS sessions.
-    const connector = buildConnector({ allowH2: false, timeout: connectTimeoutMs, ...certificate });
+    const connector = createConnector({ allowH2: false, timeout: connectTimeoutMs, ...certificate });
     const peer = { certificate, connector, idle: [] };
     peers.set(origin, peer);
     for (const connection of known?.idle ?? []) connection.destroy();
@@ -55,10 +55,13 @@ export function createConnections({ connectTimeoutMs }: { connectTimeoutMs: numb
     const interim = createInterimFilter();
     const connect: Client.Options["connect"] = (options, callback) => {
       firstError = undefined;
-      socket = peer.connector(options, callback).once("error", (error) => {
-        firstError = error;
+      peer.connector(options, callback, (opened) => {
+        socket = opened.once("error", (error) => {
+          firstError = error;
+        });
+        interim.attach(socket);
+        if (!open.has(connection)) socket.destroy(closedHere());
       });
-      interim.attach(socket);
     };
     const client = new Client(origin, { ...clientOptions, connect });
     const connection: Connection = {
@@ -75,7 +78,7 @@ export function createConnections({ connectTimeoutMs }: { connectTimeoutMs: numb
       },
       destroy() {
         open.delete(connection);
-        socket?.destroy(new Error("The connection was closed on this side."));
+        socket?.destroy(closedHere());
       },
     };
     open.add(connection);
@@ -92,6 +95,10 @@ export function createConnections({ connectTimeoutMs }: { connectTimeoutMs: numb
       for (const connection of open) connection.destroy();
     },
   };
+}
+
+function closedHere(): Error {
+  return new Error("The connection was closed on this side.");
 }
 
 const clientOptions: Client.Options = {

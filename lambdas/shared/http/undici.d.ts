@@ -1,8 +1,19 @@
-/** Types the two files of undici that open connections. The package's index also loads its `fetch`. */
+/** Types the files of undici that open connections. The package's index also loads its `fetch`. */
 
 declare module "undici/lib/dispatcher/client.js" {
   import { Client } from "undici";
   export = Client;
+}
+
+declare module "undici/lib/dispatcher/agent.js" {
+  import { Agent } from "undici";
+  export = Agent;
+}
+
+declare module "undici/lib/global.js" {
+  import type { Dispatcher } from "undici";
+  /** Also sets the dispatcher of Node's own `fetch`. */
+  export function setGlobalDispatcher(dispatcher: Dispatcher): void;
 }
 
 declare module "undici/lib/core/connect.js" {

@@ -7,6 +7,7 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import { isSecureUrl } from "../../../contracts/loopback.ts";
 import { createDeadline } from "../async/deadline.ts";
 import { abortable } from "../async/waiting.ts";
+import { findTunnel } from "../http/tunnel.ts";
 import { parseUrl } from "../untrusted-input.ts";
 
 /** A URL that may be fetched, its checked addresses, and the signal that ends the fetch. */
@@ -28,7 +29,8 @@ type Reach = <T>(request: {
 
 /**
  * Resolves the name once and requires that all its addresses are public. `work` must connect to one of these addresses, so that a
- * later change of the name has no effect.
+ * later change of the name has no effect. A proxy resolves the name again: then only the certificate of the peer shows that it is no other
+ * one, so private hosts that have a trusted certificate must be forbidden in the proxy itself.
  *
  * Rejects as `work` does, with the signal's reason, or with a SekishoError: `permission_denied` for a forbidden URL or address, and
  * `unavailable` if there is no address or no time left.
@@ -41,7 +43,7 @@ export function createReach(options: ReachOptions): Reach {
       timeoutMs,
       signal,
       async work(stop) {
-        const addresses = await resolveHost({ hostname: url.hostname, resolve, allowLoopback });
+        const addresses = await resolveHost({ url, resolve, allowLoopback });
         stop.throwIfAborted();
         return work({ url, addresses, signal: stop });
       },
@@ -77,31 +79,37 @@ async function untilStopped<T>(request: {
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
 /**
- * `hostname` comes from the URL parser, which has normalized every spelling of an address. Rejects with `unavailable` if there is no
- * address, and with `permission_denied` if any of them is not public.
+ * The URL parser has normalized every spelling of an address. Rejects with `unavailable` if there is no address, and with
+ * `permission_denied` if any of them is not public. Behind a proxy, a name that only the proxy can resolve has no addresses here, and is
+ * allowed unless it is one of a private network.
  */
 async function resolveHost(request: {
-  hostname: string;
+  url: URL;
   resolve: Resolve;
   allowLoopback: boolean;
 }): Promise<readonly LookupAddress[]> {
-  const { hostname, resolve, allowLoopback } = request;
+  const { url, resolve, allowLoopback } = request;
+  const { hostname } = url;
   const bare = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
   const family = isIP(bare);
-  const addresses = family === 0 ? await lookUp({ name: bare, resolve }) : [{ address: bare, family }];
-  if (addresses.length === 0) throw new SekishoError("unavailable");
+  const addresses = family === 0 ? await lookUp({ name: bare, resolve, url }) : [{ address: bare, family }];
   const isAllowed = ({ address }: LookupAddress) =>
     isPublicAddress(address) || (allowLoopback && isLoopbackAddress(address));
   if (!addresses.every(isAllowed)) throw new SekishoError("permission_denied");
   return addresses;
 }
 
-async function lookUp({ name, resolve }: { name: string; resolve: Resolve }): Promise<readonly LookupAddress[]> {
-  try {
-    return await resolve(name);
-  } catch (cause) {
-    throw new SekishoError("unavailable", { cause });
-  }
+async function lookUp(request: { name: string; resolve: Resolve; url: URL }): Promise<readonly LookupAddress[]> {
+  const { name, resolve, url } = request;
+  let failure: { cause?: unknown } = {};
+  const addresses = await resolve(name).catch((cause: unknown) => {
+    failure = { cause };
+    return [];
+  });
+  if (addresses.length > 0) return addresses;
+  if (findTunnel(url) === undefined) throw new SekishoError("unavailable", failure);
+  if (!isPublicHost(name)) throw new SekishoError("permission_denied");
+  return [];
 }
 
 /** Addresses that are not public, from IANA's special-purpose registries, and the platform address from Azure's own range. */

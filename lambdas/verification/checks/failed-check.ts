@@ -2,6 +2,7 @@
 
 import { SekishoError } from "../../../contracts/errors.ts";
 import { sekisho } from "../../shared/command-line.ts";
+import { findProxyError } from "../../shared/http/tunnel.ts";
 import { CardProblem } from "../transport/a2a/card-problem.ts";
 import { type CheckResult, reasonText } from "./check-result.ts";
 
@@ -11,6 +12,8 @@ type CheckFailure = { thrown: unknown; address: string; authorizer: string; time
 export function createFailedCheck({ thrown, address, authorizer, timedOutMs }: CheckFailure): CheckResult {
   const error = toAnsweredError(SekishoError.from(thrown));
   const code = findCode(error);
+  const proxyError = findProxyError(error);
+  if (proxyError !== undefined) return unreachable(proxyError.message);
   const summaryBeforeSend =
     credentialText({ error, authorizer }) ?? invalidTokenText({ error, authorizer }) ?? cardFailureText(error);
   if (summaryBeforeSend !== undefined) return { health: "unhealthy", summary: summaryBeforeSend };

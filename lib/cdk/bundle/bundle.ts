@@ -1,5 +1,5 @@
 /** Makes the code asset of a function: the bundled handler, its configuration, and the agent if the function runs one. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import type { BuildOptions, Metafile } from "esbuild";
@@ -118,12 +118,17 @@ export function createWriteBundle({ folder, ...options }: BundleFolder): WriteBu
   };
 }
 
-/** Writes the files into `folder`, which is created if it is missing. Returns their paths. */
+/**
+ * Writes the files into `folder`, which is created if it is missing. Returns their paths. Every user can read them, whatever the umask is:
+ * zips keep the modes of files, and Lambda runs the code as another user than their owner.
+ */
 export function writeFiles({ files, folder }: Pick<Bundle, "files"> & { folder: string }): string[] {
   mkdirSync(folder, { recursive: true });
+  chmodSync(folder, 0o755);
   return [...files].map(([name, content]) => {
     const path = join(folder, name);
     writeFileSync(path, content);
+    chmodSync(path, 0o644);
     return path;
   });
 }

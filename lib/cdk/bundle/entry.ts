@@ -94,12 +94,19 @@ const table = {
     target: "node24",
     cutConfig: executionConfig,
     runsAgent: true,
+    leaveOut: besideHttp1,
   },
 } satisfies Record<string, Entry>;
 
 export type BundleName = keyof typeof table;
 export const entries: Record<BundleName, Entry> = table;
 export const bundleNames = Object.keys(entries) as BundleName[];
+
+/**
+ * The hash of an asset does not include the modes of its files, and CDK uploads no asset twice. This keeps it from using a zip again whose
+ * files only their owner can read, as earlier versions wrote them under a strict umask.
+ */
+export const assetOptions = { extraHash: "files 0644" };
 
 /** Writes a bundle and returns its folder, which CDK copies into the assembly. */
 export type WriteBundle = (name: BundleName) => string;

@@ -11,9 +11,11 @@ export function permitAgent(role: Role, agent: AgentConfig): void {
   if (typeof agent === "string") return;
   if (agent.type === "bedrock") {
     permit(role, ...bedrockPermissions(role, agent));
+    const models = modelsBehindProfile(agent.modelId);
     acknowledgeWildcards(role, {
-      resources: profileModels(shownPartition(role), agent.modelId),
-      reason: "An inference profile chooses the region. The policy allows only the model of that profile.",
+      resources: models === undefined ? [] : [foundationModels(shownPartition(role), { models, region: "*" })],
+      reason:
+        "An inference profile chooses the region and the model. The policy allows calls through that profile only.",
     });
     return;
   }
@@ -26,35 +28,50 @@ export function permitAgent(role: Role, agent: AgentConfig): void {
 function bedrockPermissions(role: Role, { modelId, region, guardrail }: BedrockAgent): PolicyStatement[] {
   const stack = Stack.of(role);
   const at = region ?? stack.region;
-  const resources = modelArns(stack, { modelId, region: at });
-  const invoke = new PolicyStatement({ actions: ["bedrock:InvokeModelWithResponseStream"], resources });
-  if (guardrail === undefined) return [invoke];
+  const invoke = invokeModel(stack, { modelId, region: at });
+  if (guardrail === undefined) return invoke;
   const guardrailArn = guardrail.id.startsWith("arn:")
     ? guardrail.id
     : stack.formatArn({ service: "bedrock", region: at, resource: "guardrail", resourceName: guardrail.id });
-  return [invoke, new PolicyStatement({ actions: ["bedrock:ApplyGuardrail"], resources: [guardrailArn] })];
+  return [...invoke, new PolicyStatement({ actions: ["bedrock:ApplyGuardrail"], resources: [guardrailArn] })];
 }
 
 /**
- * Returns the ARNs that a call of the model needs. A plain model id needs the model in its region. An inference profile (such as
- * `eu.…` or `global.…`) needs the profile, and the model in every region, because the profile chooses the region. An
- * application inference profile is named by its ARN.
+ * A plain model needs a permission in its region. An inference profile needs one for the profile, and one for its models in every region,
+ * because the profile chooses the region. The models may be called through that profile only, as AWS documents it ("Prerequisites for
+ * inference profiles").
  */
-function modelArns(stack: Stack, { modelId, region }: { modelId: string; region: string }): string[] {
-  if (modelId.startsWith("arn:")) return [modelId, ...profileModels(stack.partition, modelId)];
-  if (!profilePattern.test(modelId)) return [foundationModel(stack.partition, { model: modelId, region })];
-  const profile = stack.formatArn({ service: "bedrock", region, resource: "inference-profile", resourceName: modelId });
-  return [profile, ...profileModels(stack.partition, modelId)];
+function invokeModel(stack: Stack, { modelId, region }: { modelId: string; region: string }): PolicyStatement[] {
+  const models = modelsBehindProfile(modelId);
+  const actions = ["bedrock:InvokeModelWithResponseStream"];
+  if (models === undefined) {
+    const model = modelId.startsWith("arn:") ? modelId : foundationModels(stack.partition, { models: modelId, region });
+    return [new PolicyStatement({ actions, resources: [model] })];
+  }
+  const profile = modelId.startsWith("arn:")
+    ? modelId
+    : stack.formatArn({ service: "bedrock", region, resource: "inference-profile", resourceName: modelId });
+  return [
+    new PolicyStatement({ actions, resources: [profile] }),
+    new PolicyStatement({
+      actions,
+      resources: [foundationModels(stack.partition, { models, region: "*" })],
+      conditions: { StringLike: { "bedrock:InferenceProfileArn": profile } },
+    }),
+  ];
 }
 
-const profilePattern = /^(?:arn:.*\/)?(?:us|us-gov|eu|apac|au|jp|ca|sa|me|af|global)\.(.+)$/;
+const systemProfilePattern = /^(?:arn:.*\/)?(?:us|us-gov|eu|apac|au|jp|ca|sa|me|af|global)\.(.+)$/;
 
-function profileModels(partition: string, profile: string): string[] {
-  const [, model] = profilePattern.exec(profile) ?? [];
-  return model === undefined ? [] : [foundationModel(partition, { model, region: "*" })];
+/**
+ * Returns the model of a system inference profile, such as `eu.…` or `global.…`. The ARN of an application inference profile does not name
+ * its model, so any model may be behind it. Undefined if the id is of no profile.
+ */
+function modelsBehindProfile(modelId: string): string | undefined {
+  return /^arn:.*:application-inference-profile\//.test(modelId) ? "*" : systemProfilePattern.exec(modelId)?.[1];
 }
 
 /** The ARN of a model has no account. */
-function foundationModel(partition: string, { model, region }: { model: string; region: string }): string {
-  return `arn:${partition}:bedrock:${region}::foundation-model/${model}`;
+function foundationModels(partition: string, { models, region }: { models: string; region: string }): string {
+  return `arn:${partition}:bedrock:${region}::foundation-model/${models}`;
 }

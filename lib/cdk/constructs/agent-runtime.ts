@@ -9,6 +9,7 @@ import {
 } from "aws-cdk-lib/aws-bedrockagentcore";
 import { Effect, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
+import { assetOptions } from "../bundle/entry.ts";
 import { acknowledgeWildcards, permit, shownPartition } from "./permissions.ts";
 
 /** Calls go through a named endpoint. The default endpoint is not a CloudFormation resource, so it cannot have a policy. */
@@ -38,6 +39,7 @@ export function createAgentRuntime(
       path: folder,
       runtime: AgentCoreRuntime.NODE_22,
       entrypoint: ["server.js"],
+      ...assetOptions,
     }),
     executionRole: role.withoutPolicyUpdates(),
     environmentVariables: { ...environment, SEKISHO_MAX_LIFETIME_SECONDS: String(maxLifetimeSeconds) },

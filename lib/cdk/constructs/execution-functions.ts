@@ -149,6 +149,7 @@ export function createExecutionFunctions(
       sendsAtOnce: Math.max(1, Math.floor(agentConcurrency / workerConcurrency)),
     },
     arns: [functionArn],
+    stack: Stack.of(scope),
   };
   return { entry, role };
 }

@@ -12,7 +12,7 @@ import {
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
-import type { BundleName } from "../bundle/entry.ts";
+import { assetOptions, type BundleName } from "../bundle/entry.ts";
 import { logEnvironment, type StageSettings } from "../stage-settings.ts";
 import { acknowledge, permit } from "./permissions.ts";
 import { removalPolicy } from "./storage.ts";
@@ -60,7 +60,7 @@ export function createNodeFunction(
   permit(role, new PolicyStatement({ actions, resources: [logGroup.logGroupArn] }));
   const fn = new LambdaFunction(scope, id, {
     description: `${description} (${Stack.of(scope).stackName})`,
-    code: Code.fromAsset(writeBundle(bundle)),
+    code: Code.fromAsset(writeBundle(bundle), assetOptions),
     handler: "index.handler",
     runtime: Runtime.NODEJS_24_X,
     architecture: Architecture.ARM_64,

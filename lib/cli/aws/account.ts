@@ -1,11 +1,12 @@
 /** Looks up whose credentials a command uses, and checks that they belong to the account of a stage. */
 import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
 import { findExecutionTarget } from "../../../lambdas/shared/config/stage-config.ts";
+import { sdkUserAgent } from "../../../lambdas/shared/version.ts";
 import { type AwsCall, AwsFailure, callAws } from "./aws-failure.ts";
 import type { StageCall } from "./stage.ts";
 
 export async function callerIdentity({ region, signal }: AwsCall): Promise<{ account: string; arn: string }> {
-  const sts = new STSClient({ region });
+  const sts = new STSClient({ region, customUserAgent: sdkUserAgent });
   const { Account = "unknown", Arn = "unknown" } = await callAws({
     doing: "look up the owner of the AWS credentials",
     signal,

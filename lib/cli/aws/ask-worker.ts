@@ -2,6 +2,7 @@
 import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import type * as z from "zod";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
+import { sdkUserAgent } from "../../../lambdas/shared/version.ts";
 import type { OperatorRequest } from "../../../lambdas/verification/checks/operator-call.ts";
 import { formatStackName, verificationOutputs } from "../../cdk/names.ts";
 import { readJson } from "../../local/read-json.ts";
@@ -28,7 +29,7 @@ export async function askWorker<T>(call: WorkerCall<T>): Promise<T> {
     const stack = formatStackName({ stageName, zone: "Verification" });
     throw new AwsFailure(`The stack ${stack} has no output ${verificationOutputs.workerFunction}. Run ${deploy}.`);
   }
-  const lambda = new LambdaClient({ region: stage.verification.region });
+  const lambda = new LambdaClient({ region: stage.verification.region, customUserAgent: sdkUserAgent });
   try {
     const command = new InvokeCommand({
       FunctionName: workerFunction,

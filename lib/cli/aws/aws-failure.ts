@@ -1,3 +1,5 @@
+import { findProxyError } from "../../../lambdas/shared/http/tunnel.ts";
+
 /**
  * A failed AWS call, with a message that says what to do. The message never holds AWS's own text, which may repeat secrets of
  * the request. `unreachable` is true if nothing answered.
@@ -51,6 +53,8 @@ function explain({ doing, thrown }: { doing: string; thrown: unknown }): AwsFail
   const status: number | undefined = Object(Object(thrown).$metadata).httpStatusCode;
   const failed = (what: string, unreachable = false) =>
     new AwsFailure(`Could not ${doing}: ${what}`, { unreachable, cause: thrown });
+  const proxyError = findProxyError(thrown);
+  if (proxyError !== undefined) return failed(proxyError.message, true);
   if (lacksCredentials(thrown)) {
     return failed("there are no AWS credentials. Set AWS_PROFILE, or log in as for the AWS command line.");
   }

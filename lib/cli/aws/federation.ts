@@ -5,6 +5,7 @@ import {
   IAMClient,
 } from "@aws-sdk/client-iam";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
+import { sdkUserAgent } from "../../../lambdas/shared/version.ts";
 import { formatVerificationRoleArn } from "../../cdk/names.ts";
 import type { CommandRun } from "../command.ts";
 import { type AwsCall, AwsFailure, callAws, errorNameOf } from "./aws-failure.ts";
@@ -13,7 +14,7 @@ import type { NamedStage } from "./stage.ts";
 
 /** Resolves to the account's issuer, and to undefined where it issues no tokens. */
 export async function readIssuer({ region, signal }: AwsCall): Promise<string | undefined> {
-  const iam = new IAMClient({ region });
+  const iam = new IAMClient({ region, customUserAgent: sdkUserAgent });
   const { IssuerIdentifier, JwtVendingEnabled } = await callAws({
     doing: "look up whether the account issues tokens for other clouds",
     signal,
@@ -27,7 +28,7 @@ export async function readIssuer({ region, signal }: AwsCall): Promise<string | 
 
 /** May be repeated. `changed` is true if the setting was off before. */
 export async function enableFederation({ region, signal }: AwsCall): Promise<{ issuer: string; changed: boolean }> {
-  const iam = new IAMClient({ region });
+  const iam = new IAMClient({ region, customUserAgent: sdkUserAgent });
   const enabled = await callAws({
     doing: "let the account issue tokens for other clouds",
     signal,

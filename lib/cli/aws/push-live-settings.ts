@@ -11,6 +11,7 @@ import {
 } from "../../../lambdas/shared/config/live-settings.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
+import { sdkUserAgent } from "../../../lambdas/shared/version.ts";
 import { readJson } from "../../local/read-json.ts";
 import { type CommandRun, exitCodes } from "../command.ts";
 import { type AwsCall, AwsFailure, callAws } from "./aws-failure.ts";
@@ -133,7 +134,7 @@ const maxBytes = 8192;
 type Parameter = AwsCall & { name: string };
 
 export async function readLiveParameter({ name, region, signal }: Parameter): Promise<string> {
-  const ssm = new SSMClient({ region });
+  const ssm = new SSMClient({ region, customUserAgent: sdkUserAgent });
   const { Parameter } = await callAws({
     doing: `read the parameter ${name}`,
     signal,
@@ -144,7 +145,7 @@ export async function readLiveParameter({ name, region, signal }: Parameter): Pr
 
 /** Intelligent tiering makes it an advanced parameter once the text needs it. */
 async function writeLiveParameter({ name, region, signal, text }: Parameter & { text: string }): Promise<void> {
-  const ssm = new SSMClient({ region });
+  const ssm = new SSMClient({ region, customUserAgent: sdkUserAgent });
   const input = { Name: name, Value: text, Type: "String", Tier: "Intelligent-Tiering", Overwrite: true } as const;
   await callAws({
     doing: `write the parameter ${name}`,

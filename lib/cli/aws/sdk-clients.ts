@@ -21,10 +21,12 @@ import {
 } from "@aws-sdk/client-sqs";
 import type { CallLimits } from "../../../lambdas/shared/aws/aws-call.ts";
 import { type DynamoDb, engineLimits, type Sqs } from "../../../lambdas/shared/engine/aws/client.ts";
+import { sdkUserAgent } from "../../../lambdas/shared/version.ts";
 
 const { timeoutMs, attemptTimeoutMs, connectTimeoutMs, maxAttempts } = engineLimits;
 
 const settings = {
+  customUserAgent: sdkUserAgent,
   maxAttempts,
   requestHandler: {
     connectionTimeout: connectTimeoutMs,

@@ -5,6 +5,7 @@ import {
   PutSecretValueCommand,
   SecretsManagerClient,
 } from "@aws-sdk/client-secrets-manager";
+import { sdkUserAgent } from "../../../lambdas/shared/version.ts";
 import { type AwsCall, callAws, errorNameOf } from "./aws-failure.ts";
 
 /** `empty`: it has a name but no value yet. `deleted`: it exists until its recovery window ends. */
@@ -13,7 +14,7 @@ export type SecretState = "absent" | "present" | "empty" | "deleted";
 type Secret = AwsCall & { id: string };
 
 export async function readSecretState({ id, region, signal }: Secret): Promise<SecretState> {
-  const client = new SecretsManagerClient({ region });
+  const client = new SecretsManagerClient({ region, customUserAgent: sdkUserAgent });
   try {
     const secret = await callAws({
       doing: `look for the secret ${id}`,
@@ -32,7 +33,7 @@ type SecretWrite = Secret & { state: SecretState; value: string; description: st
 
 /** Creates the secret where its `state` is `absent`. Any other gets a new value. */
 export async function writeSecret({ id, region, signal, state, value, description, stageName }: SecretWrite) {
-  const client = new SecretsManagerClient({ region });
+  const client = new SecretsManagerClient({ region, customUserAgent: sdkUserAgent });
   const Tags = [{ Key: "sekisho:stage", Value: stageName }];
   const create = new CreateSecretCommand({ Name: id, Description: description, SecretString: value, Tags });
   const put = new PutSecretValueCommand({ SecretId: id, SecretString: value });

@@ -1,5 +1,6 @@
 /** Reads the outputs of a stage's stacks. */
 import { CloudFormationClient, DescribeStacksCommand } from "@aws-sdk/client-cloudformation";
+import { sdkUserAgent } from "../../../lambdas/shared/version.ts";
 import { executionOutputs, formatStackName, verificationOutputs } from "../../cdk/names.ts";
 import { requireVerificationAccount } from "./account.ts";
 import { type AwsCall, AwsFailure, callAws, errorNameOf } from "./aws-failure.ts";
@@ -36,7 +37,7 @@ type StackRequest = AwsCall & {
 /** Resolves to a function that returns an output by its name, and throws an AwsFailure where it is missing. */
 async function readStack({ stageName, zone, region, where, signal }: StackRequest): Promise<(name: string) => string> {
   const stack = formatStackName({ stageName, zone });
-  const cloudFormation = new CloudFormationClient({ region });
+  const cloudFormation = new CloudFormationClient({ region, customUserAgent: sdkUserAgent });
   const toDeploy = `Run npx cdk deploy --all -c stage=${stageName}.`;
   const { Stacks = [] } = await callAws({
     doing: `read the outputs of the stack ${stack}`,

@@ -6,6 +6,7 @@ import { rm, statfs, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { type ConfigLocation, configDirectory, configPath } from "../../../lambdas/shared/config/load.ts";
+import type { Proxies } from "../../../lambdas/shared/config/proxy-environment.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { requireAgentFile } from "../config-needs.ts";
 import { noRouteText } from "../destinations/route-key.ts";
@@ -47,6 +48,17 @@ export function nodeCheck({ version }: { version: string }): Check {
       return ok(version);
     },
   };
+}
+
+/** Names the proxies without user and password. Whether they work shows in the checks of what is reached through them. */
+export function proxyCheck({ https, http, noProxy }: Proxies): Check {
+  const named = Object.entries({ https, http }).flatMap(([scheme, proxy]) => {
+    if (proxy === undefined) return [];
+    const { url, variable, authorization } = proxy;
+    return [`${scheme} through ${url.origin}${authorization === undefined ? "" : ", with a user"} (${variable})`];
+  });
+  const exceptions = ["this machine", ...noProxy].join(", ");
+  return { name: "proxy", run: async () => ok(`${named.join("; ")}; directly to ${exceptions}.`) };
 }
 
 const mebibyte = 1024 * 1024;

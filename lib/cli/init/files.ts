@@ -1,6 +1,7 @@
 /** The files of a new project, as `sekisho init` writes them. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { findPartition } from "../../../lambdas/shared/aws/partitions.ts";
 import { projectDirectory } from "../../cdk/bundle/entry.ts";
 import { packageName } from "../../package/name.ts";
 
@@ -103,7 +104,7 @@ function createWorkflow({ account, region }: InitSettings): string {
 ${setUp}
       - uses: ${actions.credentials}
         with:
-          role-to-assume: arn:aws:iam::${account}:role/deploy-sekisho-${stage}
+          role-to-assume: arn:${findPartition(region).name}:iam::${account}:role/deploy-sekisho-${stage}
           aws-region: ${region}
       - run: npx cdk deploy --all --require-approval never -c stage=${stage}`;
   return `# Checks each pull request. Deploys main to dev, and to prod after an approval.

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { contractVersion } from "../../../contracts/version.ts";
+import { version as codeVersion } from "../../../lambdas/shared/version.ts";
 import { type Installed, licenseProblems, projectContents, readInstalled } from "./bills.ts";
 import { changelogProblems, readSections, releaseProblems, type Section } from "./changelog.ts";
 import { checkContract, generatedProblems } from "./contract.ts";
@@ -18,6 +19,9 @@ export function checkReadiness(directory: string): Readiness {
   const problems = [
     ...uncommittedProblems(directory),
     ...(isLocked ? [] : [`package-lock.json has ${installed.version}, package.json ${version}: run npm install.`]),
+    ...(codeVersion === version
+      ? []
+      : [`lambdas/shared/version.ts has ${codeVersion}, package.json ${version}: change it.`]),
     ...changelogProblems(sections),
     ...releaseProblems({ sections, version }),
     ...generatedProblems(directory),

@@ -7,6 +7,7 @@ import {
   type MetricAlarm,
 } from "@aws-sdk/client-cloudwatch";
 import { CloudWatchLogsClient, paginateFilterLogEvents } from "@aws-sdk/client-cloudwatch-logs";
+import { sdkUserAgent } from "../../../lambdas/shared/version.ts";
 import { readJson } from "../../local/read-json.ts";
 import { type AwsCall, callAws } from "../aws/aws-failure.ts";
 
@@ -32,7 +33,7 @@ type StackOptions = AwsCall & {
 
 /** `fromMs` is the beginning of the time that is read. */
 export function openStackReader({ stackName, region, profile, fromMs, signal }: StackOptions) {
-  const options = { region, ...(profile !== undefined && { profile }) };
+  const options = { region, customUserAgent: sdkUserAgent, ...(profile !== undefined && { profile }) };
   const cloudFormation = new CloudFormationClient(options);
   const cloudWatch = new CloudWatchClient(options);
   const logs = new CloudWatchLogsClient(options);

@@ -3,6 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { GetAccountSettingsCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { findExecutionTarget } from "../../../lambdas/shared/config/stage-config.ts";
+import { sdkUserAgent } from "../../../lambdas/shared/version.ts";
 import { formatMetricsNamespace, formatStackName, queuesWithoutConsumer } from "../../cdk/names.ts";
 import { type AwsCall, callAws } from "../aws/aws-failure.ts";
 import type { NamedStage } from "../aws/stage.ts";
@@ -135,7 +136,7 @@ function listOwnMetrics({ stageName, tasks }: { stageName: string; tasks: number
 }
 
 async function readConcurrency({ region, signal }: AwsCall) {
-  const lambda = new LambdaClient({ region });
+  const lambda = new LambdaClient({ region, customUserAgent: sdkUserAgent });
   try {
     const { AccountLimit } = await callAws({
       doing: "read the account's Lambda settings",

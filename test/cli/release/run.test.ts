@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { contractVersion } from "../../../contracts/version.ts";
 import { bundleNames } from "../../../lib/cdk/bundle/entry.ts";
 import { folderOfFile } from "../../tooling/cleanup.ts";
+import { hangMs } from "../../tooling/hang.ts";
 import { commandHere, failing, refusing } from "../aws/command-here.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -38,7 +39,7 @@ function git(...args: string[]): string {
   const identity = { GIT_AUTHOR_NAME: name, GIT_COMMITTER_NAME: name, GIT_AUTHOR_EMAIL: "a@b.example" };
   const dates = { GIT_COMMITTER_EMAIL: "a@b.example", GIT_AUTHOR_DATE: at, GIT_COMMITTER_DATE: at };
   const env = { PATH: process.env.PATH, HOME: folder, ...identity, ...dates };
-  return execFileSync("git", ["-C", copy, ...args], { encoding: "utf8", env, timeout: 30_000 });
+  return execFileSync("git", ["-C", copy, ...args], { encoding: "utf8", env, timeout: hangMs });
 }
 
 function commit(): void {
@@ -54,7 +55,7 @@ function release(...args: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [path("lib/cli/release/run.ts"), ...args], {
     cwd: folder,
     encoding: "utf8",
-    timeout: 60_000,
+    timeout: hangMs,
   });
   return { code: status, stdout, stderr };
 }
@@ -117,7 +118,7 @@ describe("npm run release -- --freeze", () => {
     const next = "1.99.0";
     const raise = () => {
       writeFileSync(path("contracts/version.ts"), `export const contractVersion = "${next}";\n`);
-      execFileSync(process.execPath, [path("contracts/generate.ts")], { timeout: 30_000 });
+      execFileSync(process.execPath, [path("contracts/generate.ts")], { timeout: hangMs });
     };
     changed(raise, () => {
       expect(release("--check").stderr).toContain(
@@ -169,7 +170,7 @@ describe("npm run release -- --out", () => {
   it("gives the same bytes again, at another time and in another zone", () => {
     const { status } = spawnSync(process.execPath, [path("lib/cli/release/run.ts"), "--out", second], {
       env: { PATH: process.env.PATH, TZ: "Asia/Tokyo", LANG: "ja_JP.UTF-8", HOME: folder },
-      timeout: 60_000,
+      timeout: hangMs,
     });
     expect(status).toBe(0);
     for (const name of readdirSync(first)) {

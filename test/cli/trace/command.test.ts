@@ -8,6 +8,7 @@ import { taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { createExecutionRecords } from "../../../lib/cli/data/execution-records.ts";
 import { type Engine, openSqliteEngine } from "../../../lib/local/engine.ts";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
+import { hangSignal } from "../../tooling/hang.ts";
 import { executionAccount, twoAccounts, verificationAccount, writeConfig } from "../aws/a-stage.ts";
 import { commandHere, refusing } from "../aws/command-here.ts";
 import { openAwsPlace, type TestPlace } from "../tasks/places.ts";
@@ -136,7 +137,7 @@ it("leaves an empty file of the Execution zone empty: a command that reads makes
     await tasks.create({ item: knownTask({ startMs }) });
     writeFileSync(empty, "");
     expect(await commandHere(["trace", requestId, "--store", file], {})).toMatchObject({ code: 0, stderr: "" });
-    const count = createExecutionRecords({ at: { file }, signal: AbortSignal.timeout(5000) });
+    const count = createExecutionRecords({ at: { file }, signal: hangSignal() });
     expect(await count({ ids: new Set([requestId]) })).toBe(0);
     expect(statSync(empty).size).toBe(0);
     expect(existsSync(`${empty}-wal`)).toBe(false);

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
+import { hangMs } from "../../tooling/hang.ts";
 import { root } from "./documented.ts";
 import { type LookEntry, onlyPart } from "./entry.ts";
 import type { ShellCommand } from "./shell-line.ts";
@@ -13,7 +14,7 @@ const example = "examples/two-accounts.config.json";
 
 function cdk(args: string[]) {
   const { PATH = "", HOME = "" } = process.env;
-  const given = { cwd: root, env: { PATH, HOME, CI: "true" }, encoding: "utf8", timeout: 120_000 } as const;
+  const given = { cwd: root, env: { PATH, HOME, CI: "true" }, encoding: "utf8", timeout: hangMs } as const;
   return spawnSync(process.execPath, [join(root, "node_modules/aws-cdk/bin/cdk"), ...args], given);
 }
 

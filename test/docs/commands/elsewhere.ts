@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
+import { hangMs } from "../../tooling/hang.ts";
 import { documentedCommands, root } from "./documented.ts";
 import type { LookEntry } from "./entry.ts";
 import { lookAtInline } from "./inline.ts";
@@ -38,7 +39,7 @@ function lookAtRelease([part]: ShellCommand[]): void {
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const [node, file = ""] = String(scripts.release).split(" ");
   expect([node, part?.args.slice(0, 4)]).toEqual(["node", ["npm", "run", "release", "--"]]);
-  const { stdout } = spawnSync(process.execPath, [file, "--help"], { cwd: root, encoding: "utf8", timeout: 20_000 });
+  const { stdout } = spawnSync(process.execPath, [file, "--help"], { cwd: root, encoding: "utf8", timeout: hangMs });
   for (const option of part?.args.slice(4).filter((word) => word.startsWith("--")) ?? [])
     expect(stdout).toContain(option);
 }
@@ -48,7 +49,7 @@ export function lookAtHelp([part]: ShellCommand[]): void {
   const [program, name = "", ...args] = part?.args ?? [];
   expect(program).toBe("sekisho");
   const entry = join(root, "bin/sekisho.mjs");
-  const { stdout } = spawnSync(process.execPath, [entry, name, "--help"], { encoding: "utf8", timeout: 20_000 });
+  const { stdout } = spawnSync(process.execPath, [entry, name, "--help"], { encoding: "utf8", timeout: hangMs });
   for (const option of args.filter((word) => word.startsWith("--"))) expect(stdout).toContain(option);
 }
 

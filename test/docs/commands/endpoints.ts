@@ -10,6 +10,7 @@ import { failure, result } from "../../doubles/answers.ts";
 import type { PeerCall } from "../../doubles/execution-peer.ts";
 import { minimalEndpoint } from "../../doubles/minimal-endpoint.ts";
 import { startWebServer } from "../../doubles/web-server.ts";
+import { hangMs } from "../../tooling/hang.ts";
 import { blocksIn, textOf } from "./documented.ts";
 import { onlyPart, type RunEntry } from "./entry.ts";
 import { startHurriedHost } from "./hurried-host.ts";
@@ -80,7 +81,7 @@ function runProgram(world: Machine, { args, env }: ShellCommand, replace: Record
     cwd: world.folder,
     env: { PATH, HOME, ...env },
     encoding: "utf8",
-    timeout: 20_000,
+    timeout: hangMs,
   });
 }
 

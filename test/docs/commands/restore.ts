@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { expect } from "@jest/globals";
 import { toRecordAttributes } from "../../../lambdas/shared/engine/aws/task-store.ts";
 import type { TaskItem } from "../../../lambdas/shared/engine/ports.ts";
+import { hangMs } from "../../tooling/hang.ts";
 import type { LookEntry } from "./entry.ts";
 
 const scan = "aws dynamodb scan --table-name TABLE-restored --consistent-read --output json";
@@ -52,7 +53,7 @@ function idsThatAreCopied(copy: string): string[] {
     chmodSync(join(directory, "aws"), 0o755);
     writeFileSync(join(directory, "scan.json"), JSON.stringify({ Items: items }));
     const env = { PATH: `${directory}:${process.env.PATH}` };
-    const given = { cwd: directory, env, encoding: "utf8", timeout: 60_000 } as const;
+    const given = { cwd: directory, env, encoding: "utf8", timeout: hangMs } as const;
     for (const command of [makeFolder, copy])
       expect(spawnSync("sh", ["-c", command], given)).toMatchObject({ status: 0 });
     // 123: xargs has gone on after a command that failed.

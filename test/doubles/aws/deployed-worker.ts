@@ -11,6 +11,7 @@ import {
 } from "../../../lambdas/verification/checks/answer-operator.ts";
 import { readOperatorRequest } from "../../../lambdas/verification/checks/operator-call.ts";
 import { executionAddressSchema } from "../../../lambdas/verification/config/worker-environment.ts";
+import { hangSignal } from "../../tooling/hang.ts";
 import type { AwsServices } from "./json-services.ts";
 
 /** The test can change what the role reaches and may read. */
@@ -69,7 +70,7 @@ export function deployWorker({
   aws.functions.set(worker.arn, async (event) => {
     const request = readOperatorRequest(event);
     if (request === undefined) throw Object.assign(new Error("no request"), { name: "UnknownEventError" });
-    return answer({ request, remainingMs: 60_000, signal: AbortSignal.timeout(60_000) });
+    return answer({ request, remainingMs: 60_000, signal: hangSignal() });
   });
   return worker;
 }

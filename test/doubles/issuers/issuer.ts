@@ -35,3 +35,10 @@ export async function startIssuer({
 export function oauthError(error: string, status = 400): Response {
   return Response.json({ error, error_description: "words that nobody should repeat" }, { status });
 }
+
+/** The id and the secret of a client. Each half is form-encoded (RFC 6749, section 2.3.1). */
+export function decodeBasic(header: string): string[] {
+  const [, encoded = ""] = /^Basic ([A-Za-z0-9+/=]+)$/.exec(header) ?? [];
+  const halves = Buffer.from(encoded, "base64").toString().split(":");
+  return halves.map((half) => decodeURIComponent(half.replaceAll("+", " ")));
+}

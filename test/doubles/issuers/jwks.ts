@@ -69,6 +69,6 @@ export function signWith({
   return new SignJWT(whole).setProtectedHeader({ alg: key.alg, kid: key.kid, ...header }).sign(key.privateKey);
 }
 
-async function publicJwk({ publicKey, kid, alg }: SigningKey): Promise<Record<string, unknown>> {
+export async function publicJwk({ publicKey, kid, alg }: SigningKey): Promise<Record<string, unknown>> {
   return { ...(await exportJWK(publicKey)), kid, alg, use: "sig" };
 }

@@ -1,5 +1,5 @@
 /** Token endpoints for client_credentials: Entra ID's, and a generic OAuth 2 issuer's. */
-import { type Asked, type Issuer, oauthError, startIssuer } from "./issuer.ts";
+import { type Asked, decodeBasic, type Issuer, oauthError, startIssuer } from "./issuer.ts";
 
 export const tenantId = "7b2c4f06-4b59-4a3e-9d1f-1f2b3c4d5e6f";
 export const clientId = "0a1b2c3d-0000-4000-8000-00000000cafe";
@@ -69,11 +69,4 @@ async function startTokenEndpoint({
     },
   });
   return Object.assign(issuer, { issued });
-}
-
-/** Section 2.3.1: each half is form-encoded. */
-function decodeBasic(header: string): string[] {
-  const [, encoded = ""] = /^Basic ([A-Za-z0-9+/=]+)$/.exec(header) ?? [];
-  const halves = Buffer.from(encoded, "base64").toString().split(":");
-  return halves.map((half) => decodeURIComponent(half.replaceAll("+", " ")));
 }

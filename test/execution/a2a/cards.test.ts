@@ -77,10 +77,11 @@ describe("the agent card", () => {
   });
 
   it("never names where secrets are, who is let in, or what only the host has to know", () => {
-    const { card } = securityOf({ type: "jwt", issuers: [issuer] });
+    const clients = { ...issuer, issuer: "https://pool.example", audience: undefined, clients: ["secret-client"] };
+    const { card } = securityOf({ type: "jwt", issuers: [issuer, clients] });
     const a2a = { signature: { key: { env: "SIGNING_KEY" }, keyId: "k" }, push: { allowLoopback: true } };
     const all = JSON.stringify([card, createCard({ ...settingsOf({ a2a }), extended: true })]);
-    expect(all).not.toMatch(/secret-subject|SIGNING_KEY|TOKEN|allowLoopback/);
+    expect(all).not.toMatch(/secret-subject|secret-client|undefined|SIGNING_KEY|TOKEN|allowLoopback/);
   });
 });
 

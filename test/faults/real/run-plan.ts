@@ -5,6 +5,7 @@ import { abortable } from "../../../lambdas/shared/async/waiting.ts";
 import { metadataSchema, readPostKey } from "../../../lambdas/verification/slack/api/posts.ts";
 import type { FakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
+import { hangMs } from "../../tooling/hang.ts";
 import { type Books, overlapsOf } from "./books.ts";
 import { type Evidence, isUnheard, leaksOf, outcomeOf, violationsOf } from "./checks.ts";
 import { createPeople, type Message, type People } from "./people.ts";
@@ -36,13 +37,10 @@ export async function runPlan({
   zones,
   books,
   secrets,
-  patienceMs = 60_000,
 }: RunRequest & {
   fakeSlack: FakeSlack;
   zones: Zones;
   books: Books;
-  /** The time after the last moment of the plan until everything must have ended. */
-  patienceMs?: number;
   secrets: Record<string, string> & { SLACK_SIGNING_SECRET: string };
 }): Promise<Report> {
   const startedAtMs = Date.now();
@@ -66,7 +64,7 @@ export async function runPlan({
     tell(0);
   }
   const deliveries = await abortable({ promise: people.delivered(), signal });
-  await settle({ messages, books, patienceMs, signal, onDone: tell });
+  await settle({ messages, books, signal, onDone: tell });
   await people.leave();
 
   const all = await gatherEvidence({ messages, fakeSlack, books });
@@ -130,30 +128,30 @@ function momentsOf({
 
 const lookEveryMs = 250;
 
-/** Resolves when every task is over and no queue holds anything that matters, or after `patienceMs`. The checks then name what is left. */
+/** Resolves when every task is over and no queue holds anything that matters, or when none has ended for `hangMs`. The checks then name what is left. */
 async function settle({
   messages,
   books,
-  patienceMs,
   signal,
   onDone,
 }: {
   messages: readonly Message[];
   books: Books;
-  patienceMs: number;
   signal: AbortSignal;
   onDone: (count: number) => void;
 }): Promise<void> {
-  const endMs = Date.now() + patienceMs;
+  let endMs = Date.now() + hangMs;
   const ended = new Set<string>();
   for (;;) {
     const isQuiet = (await books.queued()).length === 0;
+    const endedCount = ended.size;
     for (const { requestId } of messages) {
       if (ended.has(requestId)) continue;
       const record = await books.record(requestId);
       // A message that no delivery brought has no record. It is over when the queues are empty.
       if (record === undefined ? isQuiet : record.state === "done" && record.cleanupDone) ended.add(requestId);
     }
+    if (ended.size > endedCount) endMs = Date.now() + hangMs;
     onDone(ended.size);
     if ((isQuiet && ended.size === messages.length) || Date.now() > endMs) return;
     await wait(lookEveryMs, undefined, { signal });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { AwsCallError } from "../../../lambdas/shared/aws/retry.ts";
 import { createS3FileStore } from "../../../lambdas/verification/files/s3-store.ts";
+import { hangSignal } from "../../tooling/hang.ts";
 import { createToy, near, startToyGateway, toyCaller, toyRole } from "../toy.ts";
 import { createBuckets } from "./stores.ts";
 
@@ -54,7 +55,7 @@ async function start({ actions, policy = onlyEncrypted }: { actions: Record<stri
       mimetype: "text/plain",
       sha256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
       expiresAtMs: Date.now() + 60_000,
-      signal: AbortSignal.timeout(5000),
+      signal: hangSignal(),
     });
   };
   return { put, problems, calls: gateway.calls, authority };

@@ -111,13 +111,21 @@ function readS3Call({ request: { method }, target }: Received): AwsCall | undefi
 
 /** https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html names the permission. */
 function converse({ modelId, place, body }: { modelId: string; place: Place; body: Uint8Array }): AwsCall {
-  const [, behindProfile] = /^(?:us|eu|apac|global)\.(.+)$/.exec(modelId) ?? [];
+  const isApplicationProfile = /^arn:aws:bedrock:[a-z0-9-]+:\d{12}:application-inference-profile\/[a-z0-9]+$/.test(
+    modelId,
+  );
+  const [, behindProfile] = isApplicationProfile
+    ? [modelId, "anthropic.claude-sonnet-4-5-20250929-v1:0"]
+    : (/^(?:us|eu|apac|global)\.(.+)$/.exec(modelId) ?? []);
   const model = `arn:aws:bedrock:${place.region}::foundation-model/${behindProfile ?? modelId}`;
-  const profile = `arn:aws:bedrock:${place.region}:${place.account}:inference-profile/${modelId}`;
+  const systemProfile = `arn:aws:bedrock:${place.region}:${place.account}:inference-profile/${modelId}`;
+  const profile = isApplicationProfile ? modelId : systemProfile;
   return {
     service: "bedrock",
     action: "bedrock:InvokeModelWithResponseStream",
-    resources: behindProfile === undefined ? [model] : [profile, model],
+    ...(behindProfile === undefined
+      ? { resources: [model] }
+      : { resources: [profile, model], context: { "bedrock:inferenceprofilearn": profile } }),
     input: JSON.parse(Buffer.from(body).toString("utf8")) as Record<string, unknown>,
   };
 }

@@ -1,6 +1,7 @@
 /** Secrets, parameters, tables and buckets of the templates. */
 import { createHash } from "node:crypto";
 import { createS3Double, type S3Double } from "../../doubles/aws/s3.ts";
+import { hangSignal } from "../../tooling/hang.ts";
 import type { Dependencies } from "../compute.ts";
 import type { Resolver } from "../template/resolve.ts";
 import { awsFailure } from "./failure.ts";
@@ -82,7 +83,7 @@ export async function createTables({ endpoint, resolver }: { endpoint: string; r
       "x-amz-target": `DynamoDB_20120810.${operation}`,
       ...emulatorHeaders,
     };
-    return fetch(endpoint, { method: "POST", headers, body, signal: signal ?? AbortSignal.timeout(10_000) });
+    return fetch(endpoint, { method: "POST", headers, body, signal: signal ?? hangSignal() });
   }
 
   return ({ call: { action }, received: { body, request } }) =>

@@ -7,6 +7,7 @@ export type Context = Record<string, string | readonly string[]>;
 
 /** All keys that a call can have. */
 const knownKeys = new Set([
+  "bedrock:inferenceprofilearn",
   "aws:securetransport",
   "aws:principalarn",
   "aws:principalaccount",

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startWebServer } from "../../doubles/web-server.ts";
+import { hangMs } from "../../tooling/hang.ts";
 import { currentOffsetMs, startProcess } from "../clock.ts";
 import type { LambdaFunction } from "../template/wiring.ts";
 
@@ -18,8 +19,6 @@ export type Instance = {
 };
 
 type Invocation = { id: string; event: unknown; trace: string; invokedArn: string; settle: (outcome: Outcome) => void };
-
-const initTimeoutMs = 10_000;
 
 /** Instances start often: what one has compiled the next one loads. */
 const compileCache = join(process.env.NODE_COMPILE_CACHE ?? tmpdir(), "lambda");
@@ -108,7 +107,7 @@ export async function startInstance({
     async invoke(event, { trace, invokedArn }) {
       const { promise, resolve } = Promise.withResolvers<Outcome>();
       const isCold = waiting === undefined;
-      const allowedMs = fn.timeoutMs + (isCold ? initTimeoutMs : 0);
+      const allowedMs = fn.timeoutMs + (isCold ? hangMs : 0);
       current = { id: randomUUID(), event, trace, invokedArn, settle: resolve };
       const timer = setTimeout(() => {
         lastText = `it took longer than its ${fn.timeoutMs / 1000} s`;

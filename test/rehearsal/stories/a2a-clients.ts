@@ -5,6 +5,7 @@ import type { AgentCard } from "../../../contracts/a2a/card.ts";
 import type { A2aTask } from "../../../contracts/a2a/task.ts";
 import { createSigner } from "../../../lambdas/shared/aws/signer.ts";
 import { startWebServer } from "../../doubles/web-server.ts";
+import { hangSignal } from "../../tooling/hang.ts";
 import { createCaller } from "../aws/callers.ts";
 import { a2aClient } from "../synthesized.ts";
 import type { World } from "../world.ts";
@@ -71,7 +72,7 @@ function openClient({ resolver, dependencies: { moved, admit } }: World) {
     const headers = { "a2a-version": "1.0", ...(body !== undefined && { "content-type": "application/json" }) };
     const target = new URL(path, url);
     const signed = await sign({ method, url: target, headers, body: body ?? "" });
-    const signal = AbortSignal.timeout(10_000);
+    const signal = hangSignal();
     const response = await fetch(target, { method, headers: signed, signal, ...(body !== undefined && { body }) });
     if (!response.ok) throw new Error(`${method} ${path} of an A2A client was answered with ${response.status}.`);
     return response.json();

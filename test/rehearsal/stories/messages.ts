@@ -10,6 +10,7 @@ import { createEventPayload } from "../../../lib/local/fake-slack/payloads.ts";
 import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { sendEvent } from "../../../lib/local/signed-events.ts";
 import type { CollectedSpan, startOtlpCollector } from "../../doubles/otlp-collector.ts";
+import { hangSignal } from "../../tooling/hang.ts";
 import type { Fault } from "../aws/gateway.ts";
 import { newAccountLimit } from "../lambda/concurrency.ts";
 import { openZoneTables, queueArnOf, quiet, startWorkersAnew } from "../stage.ts";
@@ -181,7 +182,7 @@ export async function exchangeFiles(
 }
 
 async function readUrl(url: string): Promise<Read> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(10_000) });
+  const response = await fetch(url, { signal: hangSignal() });
   const { status, headers } = response;
   const mayBeShown = headers.get("content-disposition") !== "attachment";
   return { status, text: await response.text(), type: headers.get("content-type"), mayBeShown };

@@ -1,5 +1,5 @@
 /** Reads what `cdk synth` wrote: the templates of the stacks, their accounts, and the folders of the assets. */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 
@@ -34,7 +34,7 @@ export type Template = z.infer<typeof templateSchema>;
 export type Stack = { name: string; account: string; region: string; template: Template };
 export type Assembly = {
   stacks: Stack[];
-  /** Returns the folder of an asset by its key in the assets' bucket. Throws if the assembly has none. */
+  /** Returns the folder of an asset by its key in the assets' bucket. Throws if the assembly has none, or if the code could not read it. */
   assetFolder(objectKey: string): string;
 };
 
@@ -60,6 +60,11 @@ export function readAssembly(folder: string): Assembly {
     assetFolder(objectKey) {
       const found = folders.get(objectKey);
       if (found === undefined) throw new Error(`cdk.out has no asset ${objectKey}.`);
+      for (const name of readdirSync(found)) {
+        // The zip keeps the modes of its files, and the code runs as another user than the owner.
+        if ((statSync(join(found, name)).mode & 0o044) !== 0o044)
+          throw new Error(`EACCES: permission denied, open '${name}'`);
+      }
       return found;
     },
   };

@@ -5,11 +5,14 @@ import { ListQueuesCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { DescribeParametersCommand, SSMClient } from "@aws-sdk/client-ssm";
 import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
 import { afterEach, describe, expect, it } from "@jest/globals";
+import { RegionInfo } from "aws-cdk-lib/region-info";
+import { findPartition } from "../../../lambdas/shared/aws/partitions.ts";
 import {
   createEndpointResolver,
   inRegion,
   readAwsEnvironment,
 } from "../../../lambdas/shared/config/aws-environment.ts";
+import { regionSchema } from "../../../lambdas/shared/config/values.ts";
 
 const credentials = { accessKeyId: "a", secretAccessKey: "b" };
 const before = { ...process.env };
@@ -61,13 +64,22 @@ afterEach(() => {
   process.env = { ...before };
 });
 
-describe("the endpoints of AWS are the SDK's", () => {
-  const regions = [
-    ...["us-east-1", "eu-central-1", "ap-southeast-7", "il-central-1", "mx-central-1", "xx-unheard-9"],
-    ...["cn-north-1", "cn-northwest-1", "us-gov-west-1", "us-gov-east-1", "eusc-de-east-1"],
-    ...["us-iso-east-1", "us-isob-east-1", "eu-isoe-west-1", "us-isof-south-1"],
-  ];
+const regions = [
+  ...["us-east-1", "eu-central-1", "ap-southeast-7", "il-central-1", "mx-central-1", "xx-unheard-9"],
+  ...["cn-north-1", "cn-northwest-1", "us-gov-west-1", "us-gov-east-1", "eusc-de-east-1"],
+  ...["us-iso-east-1", "us-isob-east-1", "eu-isoe-west-1", "us-isof-south-1"],
+];
 
+it.each(regions)("accepts %s as a region of the configuration, in the partition that CDK knows", (region) => {
+  expect(regionSchema.safeParse(region).success).toBe(true);
+  expect(findPartition(region).name).toBe(RegionInfo.get(region).partition ?? "aws");
+});
+
+it.each(["eusc", "europe-central-1", "eu-central", "EU-central-1"])("refuses %s as a region", (text) => {
+  expect(regionSchema.safeParse(text).success).toBe(false);
+});
+
+describe("the endpoints of AWS are the SDK's", () => {
   it.each(regions)("in %s, and those with cryptography by FIPS 140 too", async (region) => {
     const usual = await expectSame(region);
     process.env.AWS_USE_FIPS_ENDPOINT = "true";

@@ -15,6 +15,7 @@ import { createSqsQueue } from "../../../lambdas/shared/engine/aws/task-queue.ts
 import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
 import type { TaskItem } from "../../../lambdas/shared/engine/ports.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
+import { version } from "../../../lambdas/shared/version.ts";
 import { createSendToQueue } from "../../../lambdas/verification/ingress/http-api.ts";
 import { createManagedInstallations } from "../../../lambdas/verification/installations/managed-installations.ts";
 import { createTableLedger } from "../../../lambdas/verification/oauth/table-ledger.ts";
@@ -22,6 +23,7 @@ import { fetchParameter } from "../../../lambdas/verification/worker/live-config
 import { serve } from "../../doubles/serving.ts";
 import { sigv4Problem } from "../../doubles/sigv4-check.ts";
 import type { Received } from "../../doubles/web-server.ts";
+import { hangSignal } from "../../tooling/hang.ts";
 
 const region = "eu-central-1";
 const credentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "an-aws-secret", sessionToken: "a-session" };
@@ -254,8 +256,31 @@ describe("a call of the functions has the bytes of the SDK's client", () => {
     expect.assertions(2);
   });
 
+  it.each([
+    ["no id", undefined],
+    ["an id", "checkout.prod"],
+    ["an id with characters that AWS does not allow", "my team/app (関所)\r\nx: y"],
+    ["an id of more than 50 characters", "a".repeat(51)],
+  ])("with the user agent of Sekisho, unsigned, and with %s", async (_what, id) => {
+    const warn = jest.spyOn(process, "emitWarning").mockImplementation(() => {});
+    jest.spyOn(console, "warn").mockImplementation(() => {});
+    if (id !== undefined) process.env.AWS_SDK_UA_APP_ID = id;
+    const [received] = await arrivingFrom((aws) => storeOf(aws).get(item));
+    if (received === undefined) throw new Error("nothing arrived");
+    const sdk = await bySdk(received);
+    const agentOf = ({ request }: Received) => request.headers.get("user-agent") ?? "";
+    const appOf = (agent: string) => agent.split(" ").filter((section) => section.startsWith("app/"));
+    expect(agentOf(received).split(" ")[0]).toBe(`sekisho/${version}`);
+    expect(appOf(agentOf(received))).toEqual(appOf(agentOf(sdk)));
+    expect(appOf(agentOf(sdk))).toHaveLength(id === undefined ? 0 : 1);
+    for (const { request } of [received, sdk]) {
+      expect(request.headers.get("authorization")).not.toMatch(/[;=]user-agent[;,]/);
+    }
+    expect(warn).toHaveBeenCalledTimes((id?.length ?? 0) > 50 ? 1 : 0);
+  });
+
   it("when another role is assumed, and when a token is issued", async () => {
-    const signal = AbortSignal.timeout(20_000);
+    const signal = hangSignal();
     const open = ({ endpointOf, ...aws }: AwsDependencies) => createSts({ ...aws, endpoint: endpointOf("sts") });
     const roleArn = "arn:aws:iam::111111111111:role/a role/ü";
     const pairs = [

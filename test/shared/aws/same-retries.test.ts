@@ -8,6 +8,7 @@ import { openSdkDynamoDb, openSdkSqs } from "../../../lib/cli/aws/sdk-clients.ts
 import { serve } from "../../doubles/serving.ts";
 import { msOf } from "../../doubles/sigv4-check.ts";
 import { connectionReset, type Received } from "../../doubles/web-server.ts";
+import { hangSignal } from "../../tooling/hang.ts";
 
 const region = "eu-central-1";
 const credentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "an-aws-secret" };
@@ -222,7 +223,7 @@ it("STS is asked twice at most, and its error has its name", async () => {
   const refused = (code: string, status: number) => () => new Response(body(code), { status });
   const ask = (url: string) => {
     const sts = createSts({ region, credentials: async () => credentials, endpoint: new URL(url) });
-    return () => sts.assumeRole({ roleArn: "r", durationSeconds: 900, signal: AbortSignal.timeout(20_000) });
+    return () => sts.assumeRole({ roleArn: "r", durationSeconds: 900, signal: hangSignal() });
   };
   expect(await follow(ask, [refused("AccessDenied", 403)])).toEqual([["AccessDenied", 1]]);
   expect(await follow(ask, [refused("Throttling", 400), page(503), page(503)])).toEqual([["NoName", 2]]);

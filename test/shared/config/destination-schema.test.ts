@@ -185,6 +185,7 @@ describe("an authenticator", () => {
 
   it.each([
     { type: "jwt", issuers: [issuer] },
+    { type: "jwt", issuers: [{ ...issuer, audience: undefined, clients: ["a", "b"] }] },
     { type: "web-identity", issuer: issuer.issuer, audience: "sekisho", roles: [role] },
     { type: "platform" },
   ])("may be %j", (authenticator) => {
@@ -195,6 +196,14 @@ describe("an authenticator", () => {
     [{ type: "jwt", issuers: [] }, /authenticator\.issuers/],
     [{ type: "jwt", issuers: [issuer, issuer] }, /each issuer once/],
     [{ type: "jwt", issuers: [{ ...issuer, subjects: [] }] }, /subjects/],
+    [
+      { type: "jwt", issuers: [{ ...issuer, audience: undefined }] },
+      /issuers\[0\]: needs either `audience` or.*`clients`/,
+    ],
+    [{ type: "jwt", issuers: [{ ...issuer, clients: ["a"] }] }, /issuers\[0\]: needs either `audience` or.*`clients`/],
+    [{ type: "jwt", issuers: [{ ...issuer, audience: undefined, clients: [] }] }, /clients/],
+    [{ type: "jwt", issuers: [{ ...issuer, audience: undefined, clients: [""] }] }, /clients/],
+    [{ type: "jwt", issuers: [{ ...issuer, audience: undefined, clients: "a" }] }, /clients/],
     [{ type: "jwt", issuers: [{ ...issuer, algorithms: ["HS256"] }] }, /algorithms/],
     [{ type: "jwt", issuers: [{ ...issuer, algorithms: ["none"] }] }, /algorithms/],
     [{ type: "jwt", issuers: [{ ...issuer, issuer: "http://issuer.example" }] }, /an https URL/],

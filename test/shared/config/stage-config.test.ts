@@ -9,7 +9,6 @@ import {
 } from "../../../lambdas/shared/config/stage-config.ts";
 
 const verification = { account: "111111111111", region: "eu-central-1" };
-const applicationProfile = "arn:aws:bedrock:eu-central-1:111111111111:application-inference-profile/abc123";
 const arn = "arn:aws:bedrock-agentcore:eu-central-1:222222222222:runtime/agent-abc123";
 
 function configOf({ stage = {}, ...rest }: Record<string, unknown> & { stage?: Record<string, unknown> }) {
@@ -147,11 +146,6 @@ describe("a stage", () => {
       "a model on its own loopback address",
       { execution: { agent: { type: "openai-compatible", baseUrl: "http://127.0.0.1:1/v1", model: "m" } } },
       /execution\.agent\.baseUrl: .*loopback/,
-    ],
-    [
-      "a model behind an application inference profile",
-      { execution: { agent: { type: "bedrock", modelId: applicationProfile } } },
-      /execution\.agent\.modelId: .*name the model or a system inference profile/,
     ],
     ["a lease that outlives a worker", limits({ leaseMs: 885_001, visibilityTimeoutMs: 890_000 }), /at most 885000/],
     [

@@ -9,6 +9,7 @@ import { describe, expect, it, jest } from "@jest/globals";
 import { createHttpClient, type HttpError, type HttpRequest, upTo } from "../../../lambdas/shared/http/client.ts";
 import { createAuthority } from "../../doubles/issuers/certificates.ts";
 import { closeAfterTest, listen, unusedPort } from "../../doubles/serving.ts";
+import { hangSignal } from "../../tooling/hang.ts";
 
 type Given = Partial<HttpRequest<Buffer>> & { maxBytes?: number };
 
@@ -22,7 +23,7 @@ function clientOf(options: Parameters<typeof createHttpClient>[0] = {}) {
         url: new URL(url),
         headers: {},
         body: "{}",
-        signal: AbortSignal.timeout(25_000),
+        signal: hangSignal(),
         collect: upTo(maxBytes),
         ...given,
       }),
@@ -319,7 +320,7 @@ describe("a request that its caller gives up", () => {
   it("is given up by the client where the connection takes too long", async () => {
     const { url, sockets } = await socketPeer(() => {}, "https");
     // Undici's own limit is longer than the caller's patience.
-    const sent = clientOf({ connectTimeoutMs: 50 }).send(url, { signal: AbortSignal.timeout(8000) });
+    const sent = clientOf({ connectTimeoutMs: 50 }).send(url, { signal: hangSignal() });
     await expect(sent).rejects.toMatchObject({ kind: "unsent", cause: { code: "UND_ERR_CONNECT_TIMEOUT" } });
     await closed(sockets[0]);
   });

@@ -1,6 +1,7 @@
-import { describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { isLoopbackAddress, isPublicAddress } from "../../../lambdas/shared/public-fetch/reach.ts";
+import { setTunnels } from "../../../lambdas/shared/http/tunnel.ts";
+import { createReach, isLoopbackAddress, isPublicAddress } from "../../../lambdas/shared/public-fetch/reach.ts";
 import { forAll } from "../../doubles/for-all.ts";
 
 /** The first and the last address of each range, and what lies next to it. */
@@ -66,5 +67,34 @@ describe("loopback addresses", () => {
   it("are 127/8 and ::1", () => {
     expect(["127.0.0.1", "127.1.2.3", "::1"].every(isLoopbackAddress)).toBe(true);
     expect(["128.0.0.1", "::2", "::ffff:127.0.0.1", "localhost", ""].some(isLoopbackAddress)).toBe(false);
+  });
+});
+
+describe("a URL behind a proxy", () => {
+  afterEach(() => setTunnels(() => undefined));
+
+  function reach(url: string, addresses: readonly string[] | "no DNS") {
+    setTunnels(({ hostname }) => (hostname === "direct.test" ? undefined : () => Promise.reject(new Error("unused"))));
+    const resolve = async () => {
+      if (addresses === "no DNS") throw Object.assign(new Error("no DNS"), { code: "ENOTFOUND" });
+      return addresses.map((address) => ({ address, family: 4 }));
+    };
+    const request = { url, timeoutMs: 60_000, signal: new AbortController().signal };
+    return createReach({ resolve })({ ...request, work: async () => "reached" }).catch(({ reason }) => reason);
+  }
+
+  it.each([
+    ["https://files.example.com/", "no DNS", "reached"],
+    ["https://files.example.com/", [], "reached"],
+    ["https://files.example.com/", ["8.8.8.8"], "reached"],
+    ["https://files.example.com/", ["8.8.8.8", "10.0.0.1"], "permission_denied"],
+    ["https://wiki.internal/", "no DNS", "permission_denied"],
+    ["https://wiki/", "no DNS", "permission_denied"],
+    ["https://10.0.0.1/", "no DNS", "permission_denied"],
+    ["https://169.254.169.254/", "no DNS", "permission_denied"],
+    ["https://direct.test/", "no DNS", "unavailable"],
+    ["https://direct.test/", [], "unavailable"],
+  ] as const)("%s with the addresses %j here is %s", async (url, addresses, outcome) => {
+    expect(await reach(url, addresses)).toBe(outcome);
   });
 });

@@ -8,6 +8,7 @@ import { createRedaction, redactTransport } from "../../../lambdas/verification/
 import type { Transport } from "../../../lambdas/verification/transport/transport.ts";
 import { result } from "../../doubles/answers.ts";
 import { serve } from "../../doubles/serving.ts";
+import { hangMs, hangSignal } from "../../tooling/hang.ts";
 
 const peerToken = "token-of-the-peer-0123456789/abc";
 const botToken = "xoxb-0123456789-of-the-bot";
@@ -27,6 +28,7 @@ async function answer({ count = 1, says }: { count?: number; says: (given: strin
       slack: { botToken: { secretsManager: "bot" }, signingSecret: { secretsManager: "signing" } },
       destinations: Object.fromEntries(names.map((name) => [name, { transport: "https", url: `${url}/`, authorizer }])),
       routes: [{ destination: "d0" }],
+      limits: { callTimeoutMs: 600_000, leaseMs: 885_000, visibilityTimeoutMs: 900_000 },
     },
   });
   const answerOperator = createOperatorHandler({
@@ -40,8 +42,8 @@ async function answer({ count = 1, says }: { count?: number; says: (given: strin
     log: silentLog,
   });
   const request = { operator: "check_destinations" } as const;
-  const signal = AbortSignal.timeout(60_000);
-  const text = JSON.stringify(await answerOperator({ request, remainingMs: 60_000, signal }));
+  const signal = hangSignal();
+  const text = JSON.stringify(await answerOperator({ request, remainingMs: hangMs, signal }));
   return { text, checked: JSON.parse(text).checked as { health: string; summary: string; methods?: string[] }[] };
 }
 

@@ -12,6 +12,7 @@ import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fa
 import { type Emulator, emulatorAccess, startDynamoDbEmulator, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { createTaskTable } from "../../doubles/aws/emulators-resources.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
+import { hangSignal } from "../../tooling/hang.ts";
 
 const install = { clientId: "12.34", clientSecret: "0123456789abcdef0123456789abcdef" };
 const prefix = "sekisho/dev/installations/";
@@ -125,7 +126,7 @@ suite(`the installation flow on Lambda${whyNoDynamoDb === undefined ? "" : ` (le
       log: silentLog,
     });
     const person = (installation: { team: string; enterprise?: string }, user: string) =>
-      slack.person({ installation, user, requestId: "r", signal: AbortSignal.timeout(10_000) });
+      slack.person({ installation, user, requestId: "r", signal: hangSignal() });
     expect(await person({ team: "TSECOND" }, "UOUTSIDER")).toEqual({ locale: "en-GB" });
     expect(await person({ team: "TGRIDTWO", enterprise: "ESTANDIN" }, "UGRID")).toHaveProperty("locale");
     expect(await person({ team: "TSTANDIN" }, "UPERSON")).toEqual({ locale: "en-US" });

@@ -27,6 +27,7 @@ import { type Answer, startAnsweringPeer } from "../../doubles/dialects/answerin
 import { startCleverAgents } from "../../doubles/dialects/cleveragents.ts";
 import { type Outage, startVapora } from "../../doubles/dialects/vapora.ts";
 import { createGate, createTestHost } from "../../execution/test-host.ts";
+import { hangSignal } from "../../tooling/hang.ts";
 
 type DialectClient = {
   /** The result, or what the call was refused with. `method` may be one that no peer has. */
@@ -257,7 +258,7 @@ describe("our own host", () => {
     it("has the status and the id on the wire that the dialect asks for", async () => {
       const body = JSON.stringify({ jsonrpc: "2.0", id: "1", method: "get_task", params: { task_id: "t-1" } });
       const headers = { "content-type": "application/json" };
-      const signal = AbortSignal.timeout(25_000);
+      const signal = hangSignal();
       const response = await fetch(`${url}/in/${dialect}`, { method: "POST", headers, body, signal });
       const answer = (await response.json()) as { id?: string };
       const isVapora = dialect === "vapora";
@@ -337,7 +338,7 @@ describe("a task that VAPORA does not know", () => {
   it("is -32000 with HTTP 404 and no id on the wire, and task_not_found to who asked", async () => {
     const { url, call } = await vapora();
     const body = JSON.stringify({ jsonrpc: "2.0", id: "1", method: "get_task", params: { task_id: "t-1" } });
-    const raw = await fetch(url, { method: "POST", body, signal: AbortSignal.timeout(25_000) });
+    const raw = await fetch(url, { method: "POST", body, signal: hangSignal() });
     expect(raw.status).toBe(404);
     expect(await raw.json()).toEqual({ jsonrpc: "2.0", error: { code: -32000, message: "Task not found" } });
     expect(await call({ method: "get_task", params: { task_id: "t-1" } })).toMatchObject({

@@ -41,11 +41,11 @@ export function classify(request: { thrown: unknown; wasSent: boolean; nowMs: nu
 }
 
 /**
- * Node's error codes that occur only before anything is sent: no address, no listener, an untrusted certificate. Other TLS errors
+ * Node's error codes that occur only before anything is sent: no address, no listener, no way through the proxy, an untrusted certificate. Other TLS errors
  * (`EPROTO`, `ERR_SSL_…`) may also end a connection after the request was sent.
  */
 const notConnected =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|ERR_TLS_CERT_\w+|CERT_\w+|UNABLE_TO_\w+|\w*SELF_SIGNED_CERT\w*)$/;
+  /^(ECONNREFUSED|ENOTFOUND|ERR_PROXY|EAI_\w+|ERR_TLS_CERT_\w+|CERT_\w+|UNABLE_TO_\w+|\w*SELF_SIGNED_CERT\w*)$/;
 
 function readReason({ status, name }: { status: number; name: string }): ClientReason {
   switch (status) {

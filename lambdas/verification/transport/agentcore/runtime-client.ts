@@ -9,6 +9,7 @@ import type {
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { abortable } from "../../../shared/async/waiting.ts";
 import type { AwsCredentialsProvider } from "../../../shared/aws/credentials.ts";
+import { sdkUserAgent } from "../../../shared/version.ts";
 import { classify } from "./platform-error.ts";
 
 type Sdk = typeof import("@aws-sdk/client-bedrock-agentcore");
@@ -41,6 +42,7 @@ export function createRuntimeClient(options: {
     const client = new sdk.BedrockAgentCoreClient({
       region,
       credentials,
+      customUserAgent: sdkUserAgent,
       maxAttempts: 1,
       requestHandler: { httpsAgent: connections, httpAgent: connections },
       ...(endpoint === undefined ? {} : { endpoint }),

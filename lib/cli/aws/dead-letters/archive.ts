@@ -6,6 +6,7 @@ import {
   ReceiveMessageCommand,
   SQSClient,
 } from "@aws-sdk/client-sqs";
+import { sdkUserAgent } from "../../../../lambdas/shared/version.ts";
 import { parseQueueMessage, type QueueMessage } from "../../../../lambdas/verification/task/messages.ts";
 import { type AwsCall, callAws } from "../aws-failure.ts";
 
@@ -30,7 +31,7 @@ export async function withDeadLetters(
   { queueUrl, region, signal }: AwsCall & { queueUrl: string },
   work: (deadLetters: readonly DeadLetter[], remove: (deadLetter: DeadLetter) => Promise<void>) => Promise<void>,
 ): Promise<void> {
-  const sqs = new SQSClient({ region, useQueueUrlAsEndpoint: false });
+  const sqs = new SQSClient({ region, customUserAgent: sdkUserAgent, useQueueUrlAsEndpoint: false });
   const deadLetters = new Map<string, DeadLetter>();
 
   async function receiveAll(): Promise<void> {

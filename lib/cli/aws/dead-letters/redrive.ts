@@ -2,6 +2,7 @@
 import { DynamoDBClient, GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { taskTable } from "../../../../lambdas/shared/engine/aws/table.ts";
+import { sdkUserAgent } from "../../../../lambdas/shared/version.ts";
 import { type AwsCall, callAws } from "../aws-failure.ts";
 import type { ParsedDeadLetter } from "./archive.ts";
 
@@ -38,7 +39,7 @@ function readTenant({ group, message }: ParsedDeadLetter): string | undefined {
 }
 
 export function createSend({ queueUrl, region, signal }: AwsCall & { queueUrl: string }): Redrive["send"] {
-  const sqs = new SQSClient({ region, useQueueUrlAsEndpoint: false });
+  const sqs = new SQSClient({ region, customUserAgent: sdkUserAgent, useQueueUrlAsEndpoint: false });
   return async ({ body, group }) => {
     const input = { QueueUrl: queueUrl, MessageBody: body, ...(group === undefined ? {} : { MessageGroupId: group }) };
     await callAws({
@@ -51,7 +52,7 @@ export function createSend({ queueUrl, region, signal }: AwsCall & { queueUrl: s
 
 /** Reads from the task table of a stage. */
 export function createReadTaskState({ tableName, region, signal }: AwsCall & { tableName: string }): ReadTaskState {
-  const dynamo = new DynamoDBClient({ region });
+  const dynamo = new DynamoDBClient({ region, customUserAgent: sdkUserAgent });
   return async ({ requestId }) => {
     const command = new GetItemCommand({
       TableName: tableName,

@@ -20,6 +20,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { healthText, startText } from "../../../execution/handlers/bundled-container.ts";
 import { eventually } from "../../../execution/test-host.ts";
 import { endWithUs } from "../../../rehearsal/reaper.ts";
+import { hangMs } from "../../../tooling/hang.ts";
 
 const root = join(import.meta.dirname, "../../../..");
 const instructions = readInstructions(readFileSync(join(root, "Dockerfile"), "utf8"));
@@ -65,7 +66,7 @@ function copyContext(build: string): void {
 }
 
 function run({ cwd, args }: { cwd: string; args: string[] }): void {
-  const { status, stderr } = spawnSync(process.execPath, args, { cwd, encoding: "utf8", timeout: 60_000 });
+  const { status, stderr } = spawnSync(process.execPath, args, { cwd, encoding: "utf8", timeout: hangMs });
   if (status !== 0) throw new Error(`${args.join(" ")} ended with ${status}: ${stderr}`);
 }
 

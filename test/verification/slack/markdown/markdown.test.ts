@@ -7,6 +7,7 @@ import { parseMarkdown, readMarkdown } from "../../../../lambdas/verification/sl
 import { toMrkdwn } from "../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
 import { createWork } from "../../../../lambdas/verification/slack/markdown/nodes.ts";
 import { forAll } from "../../../doubles/for-all.ts";
+import { hangMs } from "../../../tooling/hang.ts";
 import { fragments } from "./markdown-fragments.ts";
 
 /** As long as two messages: beyond the length at which the constant part of the work counts. */
@@ -108,7 +109,7 @@ it("texts of 15 to 100 KB that are made to keep a parser busy are shown like any
   const run = () =>
     execFileSync(process.execPath, [join(import.meta.dirname, "children/hostile-texts.ts")], {
       stdio: "pipe",
-      timeout: 60_000,
+      timeout: hangMs,
       killSignal: "SIGKILL",
     });
   expect(run).not.toThrow();

@@ -6,6 +6,7 @@ import { createBearerAuthorizer } from "../../../../lambdas/verification/transpo
 import { cardOf } from "../../../doubles/a2a-peer.ts";
 import { json, raw } from "../../../doubles/answers.ts";
 import { connectionReset } from "../../../doubles/web-server.ts";
+import { hangSignal } from "../../../tooling/hang.ts";
 import { agentOf, clientTo, hello, said } from "./sample.ts";
 
 const answer = () => said("hi");
@@ -192,7 +193,7 @@ describe("the card of an A2A agent", () => {
   it("is told to whoever asks what there is", async () => {
     const agent = await agentOf({});
     const { transport } = clientTo(agent.cardUrl);
-    expect(await transport.describe?.({ signal: AbortSignal.timeout(25_000) })).toEqual({
+    expect(await transport.describe?.({ signal: hangSignal() })).toEqual({
       name: "an agent",
       url: `${agent.url}/a2a`,
       version: "1.0",

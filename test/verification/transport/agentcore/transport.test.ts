@@ -8,6 +8,7 @@ import { awsError, startAgentCoreStub } from "../../../doubles/agentcore-stub.ts
 import { json, raw } from "../../../doubles/answers.ts";
 import { createPeer } from "../../../doubles/execution-peer.ts";
 import { closeAfterTest } from "../../../doubles/serving.ts";
+import { hangSignal } from "../../../tooling/hang.ts";
 import { clientOver, execute } from "../sample.ts";
 import { credentials, runtimeArn } from "./sample.ts";
 
@@ -39,7 +40,7 @@ async function open({
   });
   closeAfterTest(stub);
   closeAfterTest(transport);
-  const send = ({ session = sessionId, signal = AbortSignal.timeout(25_000) } = {}) =>
+  const send = ({ session = sessionId, signal = hangSignal() } = {}) =>
     transport.send({ body: Buffer.from("{}"), sessionId: session, signal, trace: createTrace() });
   return { stub, transport, send, requests: () => requests };
 }

@@ -6,6 +6,7 @@ import { createHttpsTransport } from "../../../../lambdas/verification/transport
 import { type Authority, type Certified, createAuthority } from "../../../doubles/issuers/certificates.ts";
 import { startTlsPeer } from "../../../doubles/issuers/tls-peer.ts";
 import { closeAfterTest } from "../../../doubles/serving.ts";
+import { hangSignal } from "../../../tooling/hang.ts";
 import { added, movableClock } from "./sample.ts";
 
 let authority: Authority;
@@ -41,7 +42,7 @@ async function setUp({ certified = alice, required = true } = {}) {
     transport.send({
       body: Buffer.from("{}"),
       sessionId: "s".repeat(33),
-      signal: AbortSignal.timeout(25_000),
+      signal: hangSignal(),
       trace: createTrace(),
     });
   return { peer, store, clock, send };

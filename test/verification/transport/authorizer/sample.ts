@@ -1,5 +1,6 @@
 /** What the tests of authorizers ask of them, and how they await a refusal. */
 import type { AddedCredentials, Authorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
+import { hangSignal } from "../../../tooling/hang.ts";
 
 export async function added(authorizer: Authorizer, url = "https://agent.example/"): Promise<AddedCredentials> {
   return authorizer.authorize({
@@ -7,7 +8,7 @@ export async function added(authorizer: Authorizer, url = "https://agent.example
     url: new URL(url),
     headers: {},
     body: new Uint8Array(),
-    signal: AbortSignal.timeout(25_000),
+    signal: hangSignal(),
   });
 }
 

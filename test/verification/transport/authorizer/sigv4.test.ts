@@ -8,6 +8,7 @@ import { assumableRoleArn, externalId, startAwsSts } from "../../../doubles/issu
 import { closeAfterTest } from "../../../doubles/serving.ts";
 import { sigv4Problem } from "../../../doubles/sigv4-check.ts";
 import { type Received, startWebServer } from "../../../doubles/web-server.ts";
+import { hangSignal } from "../../../tooling/hang.ts";
 import { credentials, runtimeArn } from "../agentcore/sample.ts";
 import { added, movableClock } from "./sample.ts";
 
@@ -27,7 +28,7 @@ async function received({ path, service = scope.service, now = Date.now }: Recei
   const authorizer = createSigV4Authorizer({ ...scope, service, credentials: async () => credentials, now });
   const transport = createHttpsTransport({ url: `${server.url}${path}`, authorizer });
   const body = Buffer.from('{"text":"関所 🏯"}');
-  await transport.send({ body, sessionId: "s".repeat(33), signal: AbortSignal.timeout(25_000), trace: createTrace() });
+  await transport.send({ body, sessionId: "s".repeat(33), signal: hangSignal(), trace: createTrace() });
   await transport.close?.();
   await server.close();
   const [request] = arrived;

@@ -14,6 +14,7 @@ import { oauthError } from "../../../doubles/issuers/issuer.ts";
 import { clientId, scope, startEntra, startOAuth, tenantId } from "../../../doubles/issuers/oauth.ts";
 import { closeAfterTest } from "../../../doubles/serving.ts";
 import { connectionReset } from "../../../doubles/web-server.ts";
+import { hangSignal } from "../../../tooling/hang.ts";
 import { credentials } from "../agentcore/sample.ts";
 import { added, movableClock, tokenOf } from "./sample.ts";
 
@@ -23,7 +24,7 @@ function request(url: string) {
     url: new URL(url),
     headers: {},
     body: new Uint8Array(),
-    signal: AbortSignal.timeout(25_000),
+    signal: hangSignal(),
   } as const;
 }
 

@@ -12,6 +12,7 @@ import { startExecutionPeer } from "../../../doubles/execution-peer.ts";
 import { type Authority, type Certified, createAuthority } from "../../../doubles/issuers/certificates.ts";
 import { startTlsPeer, type TlsPeer } from "../../../doubles/issuers/tls-peer.ts";
 import { closeAfterTest, listen, serve } from "../../../doubles/serving.ts";
+import { hangSignal } from "../../../tooling/hang.ts";
 
 /** All but `setTimeout`. */
 const realTimeButTimers = ["Date", "hrtime", "nextTick", "performance", "queueMicrotask", "setImmediate"] as const;
@@ -39,7 +40,7 @@ async function socketPeer(serve: (socket: Socket) => void, protocol = "http") {
   return { url, transport: transportTo(url), connections: () => connections };
 }
 
-function send(transport: Transport, { signal = AbortSignal.timeout(25_000), body = "{}" } = {}) {
+function send(transport: Transport, { signal = hangSignal(), body = "{}" } = {}) {
   return transport.send({ body: Buffer.from(body), sessionId: "s".repeat(33), signal, trace: createTrace() });
 }
 
@@ -303,7 +304,7 @@ describe("one POST to a peer that asks for a certificate", () => {
       certificate: { ca: authority.ca, ...tls },
       headers: {},
       body: Buffer.from("{}"),
-      signal: AbortSignal.timeout(25_000),
+      signal: hangSignal(),
       maxResponseBytes: 1000,
       nowMs: 0,
     });

@@ -1,0 +1,61 @@
+/** Reads the proxies of the environment, by the names that curl, npm and the AWS command line use. */
+import * as z from "zod";
+import { ConfigError } from "./config-error.ts";
+
+/** `url` has no user and no password. `authorization` is the header for the proxy, and `variable` is what names it. */
+export type ProxyServer = { url: URL; variable: string; authorization: string | undefined };
+
+/** The proxy for https and the one for http, and the hosts that are reached without them. */
+export type Proxies = { https: ProxyServer | undefined; http: ProxyServer | undefined; noProxy: readonly string[] };
+
+const isAlsoLowerCase = "The name in lower case takes precedence.";
+
+/** The variables with their meaning. */
+export const proxyVariables = {
+  HTTPS_PROXY: z
+    .string()
+    .optional()
+    .describe(`The proxy for https, as http://HOST:PORT or http://USER:PASSWORD@HOST:PORT. ${isAlsoLowerCase}`),
+  HTTP_PROXY: z.string().optional().describe(`The same for http. Never used for this machine. ${isAlsoLowerCase}`),
+  NO_PROXY: z
+    .string()
+    .optional()
+    .describe(
+      `Hosts without a proxy, separated by commas: example.com with its subdomains, example.com:8443, or * for all. ${isAlsoLowerCase}`,
+    ),
+  NODE_USE_ENV_PROXY: z.string().optional().describe("0 ignores the proxies. They are used without 1, too."),
+};
+
+/** Undefined if there is no proxy. Throws a ConfigError, which never shows the value, because that may have a password. */
+export function readProxies(variables: NodeJS.ProcessEnv = process.env): Proxies | undefined {
+  if (variables.NODE_USE_ENV_PROXY === "0") return undefined;
+  const nameOf = (name: string) => [name.toLowerCase(), name].find((each) => variables[each]);
+  const problems: string[] = [];
+
+  function read(name: string): ProxyServer | undefined {
+    const variable = nameOf(name);
+    if (variable === undefined) return undefined;
+    const proxy = parseProxy({ variable, text: variables[variable] ?? "" });
+    if (proxy === undefined) problems.push(`${variable} must be the address of an HTTP proxy: http://HOST:PORT`);
+    return proxy;
+  }
+  const proxies = { https: read("HTTPS_PROXY"), http: read("HTTP_PROXY") };
+  if (problems.length > 0) throw new ConfigError("The environment", problems);
+  if (proxies.https === undefined && proxies.http === undefined) return undefined;
+  const noProxy = variables[nameOf("NO_PROXY") ?? ""] ?? "";
+  return { ...proxies, noProxy: noProxy.split(/[,\s]+/).filter(Boolean) };
+}
+
+/** Like curl, takes an address without a scheme for http. */
+function parseProxy({ variable, text }: { variable: string; text: string }): ProxyServer | undefined {
+  const url = URL.parse(text.includes("://") ? text : `http://${text}`);
+  if (url === null || !/^https?:$/.test(url.protocol)) return undefined;
+  const { username, password } = url;
+  try {
+    const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+    const authorization = username === "" ? undefined : `Basic ${Buffer.from(user).toString("base64")}`;
+    return { url: new URL(url.origin), variable, authorization };
+  } catch {
+    return undefined;
+  }
+}

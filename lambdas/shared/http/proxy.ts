@@ -1,0 +1,138 @@
+/** Lets a process reach the world through the proxies of its environment. Why it is not Node's own support: docs/decisions/0003-http-client.md */
+import http from "node:http";
+import https from "node:https";
+import { connect as connectTcp, type Socket } from "node:net";
+import { connect as connectTls, type ConnectionOptions as TlsOptions } from "node:tls";
+import { isLoopbackHost } from "../../../contracts/loopback.ts";
+import type { Proxies, ProxyServer } from "../config/proxy-environment.ts";
+import { createConnector } from "./connector.ts";
+import { findTunnel, ProxyError, setTunnels, type Target } from "./tunnel.ts";
+
+/**
+ * From now on, all connections of the process follow the proxies: those of the HTTP client, of `fetch`, and of node:http and node:https,
+ * which the AWS SDK and the packages of an agent use. It cannot be taken back.
+ */
+export async function useProxies(proxies: Proxies): Promise<void> {
+  setTunnels((target) => {
+    const proxy = findProxy(proxies, target);
+    return proxy && (({ timeoutMs }) => openTunnel({ proxy, target, timeoutMs }));
+  });
+  for (const { Agent } of [http, https]) {
+    Agent.prototype.createConnection = tunneled(Agent.prototype.createConnection);
+  }
+  // With NODE_USE_ENV_PROXY=1, Node has made agents that use a proxy for loopback too.
+  http.globalAgent = new http.Agent(globalAgentOptions);
+  https.globalAgent = new https.Agent(globalAgentOptions);
+  const [{ default: Dispatcher }, { setGlobalDispatcher }] = await Promise.all([
+    import("undici/lib/dispatcher/agent.js"),
+    import("undici/lib/global.js"),
+  ]);
+  setGlobalDispatcher(new Dispatcher({ connect: createConnector({ allowH2: false }) }));
+}
+
+/** Those of Node itself. */
+const globalAgentOptions = { keepAlive: true, scheduling: "lifo", timeout: 5000 } as const;
+
+/** Undefined for this machine, for link-local addresses (the credentials of AWS's own machines), and for the hosts of NO_PROXY. */
+export function findProxy(
+  { http, https, noProxy }: Proxies,
+  { protocol, hostname, port }: Target,
+): ProxyServer | undefined {
+  const host = plainHost(hostname);
+  const isSecure = protocol === "https:" || protocol === "wss:";
+  const isHere = isLoopbackHost(host) || host === "::1" || host.endsWith(".localhost");
+  if (isHere || /^(169\.254\.|fe80:)/.test(host)) return undefined;
+  const isExcepted = noProxy.some((entry) =>
+    matchesEntry({ entry, host, port: Number(port || (isSecure ? 443 : 80)) }),
+  );
+  if (isExcepted) return undefined;
+  return isSecure ? https : http;
+}
+
+function plainHost(hostname: string): string {
+  return hostname.toLowerCase().replace(/^\[|\]$|\.$/g, "");
+}
+
+/** As with curl, `example.com` and `.example.com` include the subdomains. `*.example.com` means the same here. `*` is every host. */
+function matchesEntry({ entry, host, port }: { entry: string; host: string; port: number }): boolean {
+  const [, name = entry, ownPort] = /^(\[.+\]|[^:]+):(\d+)$/.exec(entry) ?? [];
+  if (ownPort !== undefined && Number(ownPort) !== port) return false;
+  const domain = plainHost(name.replace(/^\*?\./, ""));
+  return domain === "*" || host === domain || host.endsWith(`.${domain}`);
+}
+
+type Tunneling = { proxy: ProxyServer; target: Target; timeoutMs: number };
+
+/** Opens a tunnel with CONNECT (RFC 9110, section 9.3.6), which the proxy needs for TLS, and here also carries plain HTTP. */
+function openTunnel({ proxy, target, timeoutMs }: Tunneling): Promise<Socket> {
+  const { url, authorization } = proxy;
+  const authority = formatAuthority(target);
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const peer = { host: plainHost(url.hostname), port: Number(url.port || (url.protocol === "https:" ? 443 : 80)) };
+  const request = http.request({
+    method: "CONNECT",
+    path: authority,
+    headers: { host: authority, ...(authorization && { "proxy-authorization": authorization }) },
+    createConnection: () =>
+      url.protocol === "https:" ? connectTls({ ...peer, servername: peer.host }) : connectTcp(peer),
+  });
+  const timer = setTimeout(
+    () => request.destroy(Object.assign(new Error("too late"), { code: "ETIMEDOUT" })),
+    timeoutMs,
+  );
+  request.on("connect", ({ statusCode = 0 }, socket: Socket, head) => {
+    clearTimeout(timer);
+    if (statusCode === 200) {
+      if (head.length > 0) socket.unshift(head);
+      return resolve(socket);
+    }
+    socket.destroy();
+    reject(new ProxyError(refusalText({ proxy, authority, status: statusCode })));
+  });
+  request.on("error", (cause) => {
+    clearTimeout(timer);
+    const code = String(Object(cause).code ?? "it closed the connection");
+    const remedy = `Check ${proxy.variable}, or unset it if this network needs no proxy.`;
+    reject(new ProxyError(`${formatProxy(proxy)} cannot be reached (${code}). ${remedy}`, { cause }));
+  });
+  request.end();
+  return promise;
+}
+
+function formatAuthority({ protocol, hostname, port }: Target): string {
+  const host = plainHost(hostname);
+  const isSecure = protocol === "https:" || protocol === "wss:";
+  return `${host.includes(":") ? `[${host}]` : host}:${port || (isSecure ? 443 : 80)}`;
+}
+
+function refusalText({ proxy, authority, status }: { proxy: ProxyServer; authority: string; status: number }): string {
+  const { variable } = proxy;
+  if (status === 407) {
+    const remedy = `Set ${variable}=http://USER:PASSWORD@HOST:PORT, with special characters of both percent-encoded.`;
+    return `${formatProxy(proxy)} does not accept the user and password, or has got none (HTTP 407). ${remedy}`;
+  }
+  const remedy = "Have that host allowed there, or add it to NO_PROXY if it is reached without the proxy.";
+  return `${formatProxy(proxy)} refuses a connection to ${authority} (HTTP ${status}). ${remedy}`;
+}
+
+/** Names the proxy and its variable, as the beginning of a sentence, without user and password. */
+function formatProxy({ url, variable }: ProxyServer): string {
+  return `The proxy ${url.origin} (${variable})`;
+}
+
+type CreateConnection = http.Agent["createConnection"];
+
+/** An agent's `createConnection` that goes through a tunnel where there is one for the host. */
+function tunneled(createDirect: CreateConnection): CreateConnection {
+  return function createConnection(this: http.Agent & { protocol?: string }, options, callback) {
+    const { host, port, socketPath, timeout = 10_000 } = options;
+    const protocol = this.protocol ?? "http:";
+    const tunnel = socketPath ? undefined : findTunnel({ protocol, hostname: host ?? "localhost", port });
+    if (tunnel === undefined) return createDirect.call(this, options, callback);
+    tunnel({ timeoutMs: timeout }).then(
+      (socket) => callback?.(null, protocol === "https:" ? connectTls({ ...(options as TlsOptions), socket }) : socket),
+      (error) => callback?.(error, undefined as never),
+    );
+    return undefined;
+  };
+}
