@@ -1,39 +1,18 @@
 /**
- * Finds regular expressions that a text could hold for polynomial or exponential time. One that is slow on purpose stands in
- * `regexps.json` with the bound of its input.
+ * Finds regular expressions that a text could hold for polynomial or exponential time. One whose input is bounded stands in
+ * `allowed.json` with that bound.
  */
-import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { isMainThread } from "node:worker_threads";
 import { parseSync } from "oxc-parser";
 import { checkSync } from "recheck";
-import * as z from "zod";
 
 const root = join(import.meta.dirname, "../..");
 
 /** `pattern` is the source of the expression, or the code that makes it. */
-type Allowed = { file: string; pattern: string; bound: string };
+export type Allowed = { file: string; pattern: string; bound: string };
 type Expression = { file: string; line: number; source: string; flags: string };
 /** An expression that is made in a function, or whose source is not known before the module runs. */
 type Construction = { file: string; line: number; code: string; isInFunction: boolean };
-
-const allowedSchema = z.array(z.strictObject({ file: z.string(), pattern: z.string(), bound: z.string().min(10) }));
-
-if (isMainThread && process.argv[1] === import.meta.filename) await main();
-
-async function main(): Promise<void> {
-  const listed = execFileSync("git", ["ls-files", "-z", "bin", "contracts", "lambdas", "lib"], { cwd: root });
-  const files = listed.toString("utf8").split("\0");
-  const sources = files
-    .filter((file) => /\.(?:[cm]?js|ts)$/.test(file))
-    .map((file) => ({ file, text: readFileSync(join(root, file), "utf8") }));
-  const allowed = allowedSchema.parse(JSON.parse(readFileSync(join(import.meta.dirname, "regexps.json"), "utf8")));
-  const { problems, count } = await checkRegexps({ sources, allowed });
-  for (const problem of problems) process.stdout.write(`${problem}\n`);
-  process.stdout.write(`${count} regular expressions, ${problems.length} problems\n`);
-  process.exitCode = problems.length > 0 ? 1 : 0;
-}
 
 /** Lists what is wrong, a line each, and how many expressions were seen. */
 export async function checkRegexps(request: {
@@ -61,7 +40,7 @@ export async function checkRegexps(request: {
     .map(({ file, line, code }) => `${file}:${line} ${code}: made in a function, so it cannot be checked`);
   const unused = allowed
     .filter((entry) => !used.has(entry))
-    .map(({ file, pattern }) => `test/tooling/regexps.json: ${file} has no ${pattern}`);
+    .map(({ file, pattern }) => `test/regexps/allowed.json: ${file} has no ${pattern}`);
   return { problems: [...slow, ...unseen, ...unused], count: expressions.length + constructions.length };
 }
 
@@ -125,7 +104,8 @@ async function recordTopLevel(constructions: readonly Construction[]): Promise<E
       globalThis.RegExp = original;
     });
     const missing = places.filter(({ line }) => !recorded.some((one) => one.file === file && one.line === line));
-    for (const { line, code } of missing) throw new Error(`${file}:${line} ${code} was not made while its module loaded`);
+    for (const { line, code } of missing)
+      throw new Error(`${file}:${line} ${code} was not made while its module loaded`);
   }
   return recorded;
 }
