@@ -47,8 +47,15 @@ export const maxReadable = 1000;
 export const bytesSchema = z
   .string()
   .transform((text) => text.replaceAll(/[\r\n]/g, ""))
-  .refine((text) => /^[\w+/-]*={0,2}$/.test(text) && text.replace(/=+$/, "").length % 4 !== 1, "must be base64")
-  .transform((text) => padded(text.replace(/=+$/, "").replaceAll("-", "+").replaceAll("_", "/")));
+  .refine((text) => /^[\w+/-]*={0,2}$/.test(text) && text.replace(/={1,2}$/, "").length % 4 !== 1, "must be base64")
+  .transform((text) =>
+    padded(
+      text
+        .replace(/={1,2}$/, "")
+        .replaceAll("-", "+")
+        .replaceAll("_", "/"),
+    ),
+  );
 
 function padded(text: string): string {
   return text.padEnd(Math.ceil(text.length / 4) * 4, "=");

@@ -8,17 +8,17 @@ const knownTokens = new RegExp(
   [
     // Slack.
     String.raw`\bx(?:ox[a-z](?:\.xox[a-z])?|app)-[A-Za-z0-9-]+`,
-    // Model APIs. Without a digit it may be a name such as `sk-learn`.
-    String.raw`\bsk-(?=[A-Za-z_-]*\d)[\w-]{16,}`,
     // AWS access keys.
     String.raw`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`,
     // GitHub and Google.
     String.raw`\b(?:gh[oprsu]_|github_pat_|AIza)[\w-]{20,}`,
-    // JSON Web Tokens.
-    String.raw`\beyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?`,
   ].join("|"),
   "g",
 );
+/** A key of a model API, or a name such as `sk-learn`, which has no digit. A lookahead for the digit would take quadratic time. */
+const modelKey = /\bsk-[\w-]{16,}/g;
+/** A JSON Web Token, or a word without a dot. A word that only a dot ends would be read again at each `eyJ` within it. */
+const webToken = /\beyJ[\w-]+(?:\.[\w-]+)?(?:\.[\w-]*)?/g;
 
 /** Masks known tokens and the credentials of HTTP's `authorization` in a text. */
 export function maskTokens(text: string): string {
@@ -26,7 +26,10 @@ export function maskTokens(text: string): string {
 }
 
 function maskKnown(text: string): string {
-  return text.replaceAll(knownTokens, mask);
+  return text
+    .replaceAll(knownTokens, mask)
+    .replaceAll(modelKey, (key) => (/\d/.test(key) ? mask : key))
+    .replaceAll(webToken, (token) => (/\.[\w-]/.test(token) ? mask : token));
 }
 
 /** A token is no plain word, so that "the basic plan" stays. */

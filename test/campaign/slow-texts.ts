@@ -1,6 +1,6 @@
 /** Entry of the campaign's search for slow texts: which text of 64 KB holds the event loop longest, in which function? */
 import { parseArgs } from "node:util";
-
+import { invisible } from "../../lambdas/shared/visible-text.ts";
 import { findRoute } from "../../lambdas/verification/gate/rules.ts";
 import { findOtherBotUser, isAddressedToOther, readUserText } from "../../lambdas/verification/slack/api/user-text.ts";
 import { parseMarkdown, readMarkdown } from "../../lambdas/verification/slack/markdown/markdown.ts";
@@ -113,7 +113,19 @@ const pieces = [
   "a.b ",
   manyCharacters.slice(0, 200),
   manyCharacters,
+  "\u0903",
+  "\u{1d16d}",
+  ...listInvisible(),
 ];
+
+/** Every character that is drawn as nothing, tags and fillers included, but of control and unassigned characters one each. */
+function listInvisible(): string[] {
+  const drawnAsNothing = new RegExp(`^[${invisible}]$`, "u");
+  const codes = Array.from({ length: 0x110000 }, (_, code) => code).filter((code) => code < 0xd800 || code > 0xdfff);
+  const characters = codes.map((code) => String.fromCodePoint(code));
+  const isNamed = (character: string) => drawnAsNothing.test(character) && !/[\p{Cc}\p{Cn}]/u.test(character);
+  return [...characters.filter(isNamed), "\u0001", "\u0378"];
+}
 
 /** Texts that attackers found, that the search found, and each piece alone. */
 const withBeginning: readonly Recipe[] = [
@@ -142,7 +154,13 @@ const repeated: readonly Recipe[] = [
   ["e\u0301"],
   ...fragments.map((piece) => [piece]),
 ].map((unit) => ({ before: [], unit, isCounted: false }));
-const known: readonly Recipe[] = [...withBeginning, ...repeated];
+/** A word with a link in it, whose letter may be followed by any number of marks. */
+const marked: readonly Recipe[] = listInvisible().map((character) => ({
+  before: ["[a.b](https://evil.example)a"],
+  unit: [character],
+  isCounted: false,
+}));
+const known: readonly Recipe[] = [...withBeginning, ...marked, ...repeated];
 
 /** The same numbers for the same seed. */
 function createRandom(seed: number): (below: number) => number {

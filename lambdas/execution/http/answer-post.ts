@@ -124,7 +124,8 @@ const jsonTypes: ReadonlySet<string> = new Set(["application/json", "application
 /** A body without a content type counts as JSON. A2A has a JSON type of its own as well. */
 function isJson({ contentType, face }: { contentType: string | undefined; face: PathProtocols }): boolean {
   if (contentType === undefined || contentType === "application/json") return true;
-  const [type = ""] = contentType.trim().toLowerCase().split(/ *;/, 1);
+  const [mediaType = ""] = contentType.split(";", 1);
+  const type = mediaType.trim().toLowerCase();
   return jsonTypes.has(type) || (type === "application/a2a+json" && face.a2a !== undefined);
 }
 

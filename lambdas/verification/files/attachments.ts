@@ -249,8 +249,13 @@ export function isSignInPage(request: {
 }
 
 function isHtmlStart(bytes: Uint8Array): boolean {
-  const start = Buffer.from(bytes.subarray(0, 1024)).toString("utf8");
-  return /^\ufeff?\s*(<!--[\s\S]*?-->\s*)*<(!doctype\s+html|html)\b/i.test(start);
+  let start = Buffer.from(bytes.subarray(0, 1024)).toString("utf8").trimStart();
+  while (start.startsWith("<!--")) {
+    const end = start.indexOf("-->", "<!--".length);
+    if (end === -1) return false;
+    start = start.slice(end + "-->".length).trimStart();
+  }
+  return /^<(?:!doctype\s+html|html)\b/i.test(start);
 }
 
 /** True for bytes without control characters, as in all common European and Japanese encodings, or with a UTF-16 mark. */

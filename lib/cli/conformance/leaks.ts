@@ -37,7 +37,11 @@ const patterns: readonly (readonly [what: string, pattern: RegExp])[] = [
   ["an address inside a network", /\b(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}(?::\d+)?\b/],
 ];
 
-/** What a text reveals, such as "a stack trace". Undefined if nothing was recognized. */
+/** Some patterns take quadratic time. */
+const maxReadLength = 20_000;
+
+/** What the beginning of a text reveals, such as "a stack trace". Undefined if nothing was recognized. */
 export function findLeak(text: string): string | undefined {
-  return patterns.find(([, pattern]) => pattern.test(text))?.[0];
+  const beginning = text.slice(0, maxReadLength);
+  return patterns.find(([, pattern]) => pattern.test(beginning))?.[0];
 }

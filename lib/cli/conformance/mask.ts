@@ -7,7 +7,11 @@ const minPrefix = 8;
 /** The ways in which a token may be written: as it is, in base64, percent-encoded, and in JSON. */
 export function listForms(token: string): string[] {
   const encodings = ["base64", "base64url"] as const;
-  const encoded = encodings.map((encoding) => Buffer.from(token).toString(encoding).replace(/=+$/, ""));
+  const encoded = encodings.map((encoding) =>
+    Buffer.from(token)
+      .toString(encoding)
+      .replace(/={1,2}$/, ""),
+  );
   return [...new Set([token, ...encoded, encodeURIComponent(token), JSON.stringify(token).slice(1, -1)])];
 }
 

@@ -176,6 +176,18 @@ describe("a page to sign in, in the place of a file", () => {
     expect(isSignInPage({ bytes: page, claimed: "text/plain", name: "a.txt", contentType: "Text/HTML" })).toBe(true);
   });
 
+  it("reads past any number of comments, and stops at one without an end", () => {
+    // An expression that tries each way to split the comments would not end before the universe does.
+    const comments = "<!-- a --> ".repeat(80);
+    const isPage = (start: string) =>
+      isSignInPage({ bytes: text(start), claimed: "image/png", name: "a.png", contentType: "image/png" });
+    expect([isPage(`${comments}<html>`), isPage(`${comments}<p>`), isPage(`${comments}<!-- a`)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
   it("is not a page that somebody sent, nor a text that begins like one, nor a picture", () => {
     expect(isSignInPage({ bytes: page, claimed: "text/html", name: "a", contentType: "text/html" })).toBe(false);
     expect(isSignInPage({ bytes: page, claimed: "text/plain", name: "a.HTM", contentType: "text/html" })).toBe(false);

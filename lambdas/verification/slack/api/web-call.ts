@@ -94,7 +94,7 @@ function readAnswer(head: HttpHead, body: Uint8Array): Record<string, unknown> {
   if (scopes === undefined) return answer;
   return {
     ...answer,
-    response_metadata: { ...Object(answer.response_metadata), scopes: scopes.trim().split(/\s*,\s*/) },
+    response_metadata: { ...Object(answer.response_metadata), scopes: scopes.split(",").map((scope) => scope.trim()) },
   };
 }
 

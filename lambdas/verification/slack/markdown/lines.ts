@@ -74,9 +74,9 @@ function columnAfter(text: string, offset: number, column: number): number {
 }
 
 /** These expressions start at the first nonblank character and never backtrack over the line. */
-const atxHeading = /(#{1,6})(?:\s+|$)(.*)$/y;
+const atxHeading = /(#{1,6})(?:\s+|$)(.*)$/sy;
 const closingMarks = /(?:^|[ \t])#+[ \t]*$/;
-const fence = /(`{3,}|~{3,})(.*)$/y;
+const fence = /(`{3,}|~{3,})(.*)$/sy;
 const rule = /(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$/y;
 const underline = /(?:=+|-+)[ \t]*$/y;
 const listMark = /(?:([-+*])|(\d{1,9})([.)]))(?=[ \t]|$)/y;

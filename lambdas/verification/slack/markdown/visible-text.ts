@@ -197,11 +197,13 @@ const lookalike = new RegExp(
 
 /** Quotes, brackets and formatting signs. A reader still recognizes an address around or between them. */
 const wrappings = /[\p{Ps}\p{Pe}\p{Pi}\p{Pf}"'`´*_~<>]/gu;
-/** Marks that look like a dot: those without a letter, except accents, and spacing marks, which are drawn beside their letter. */
-const freeMark = new RegExp(
-  `(?<=[\\s${invisible}])(?![\\u0300-\\u0304\\p{DI}])\\p{Mn}|(?<=\\p{Script=Latin}[\\p{Mn}${invisible}]*)\\p{Mc}|\\u{1D16D}`,
-  "gu",
-);
+/** Marks without a letter that look like a dot. Excludes accents. */
+const freeMark = new RegExp(`(?<=[\\s${invisible}])(?![\\u0300-\\u0304\\p{DI}])\\p{Mn}|\\u{1D16D}`, "gu");
+/**
+ * A spacing mark, which looks like a dot beside its letter. A lookbehind for the letter would read the same run of marks again at each
+ * position.
+ */
+const spacingMark = new RegExp(`(\\p{Script=Latin}[\\p{Mn}${invisible}]*)\\p{Mc}`, "gu");
 /** The middle dot between Chinese, Japanese or Korean letters, where it is ordinary punctuation. */
 const cjkMiddleDot = new RegExp(`(?<=${cjk})[\\u30FB\\u30FD\\u00B7\\u119E](?=${cjk})`, "gu");
 /** Letters and digits that look like a dot or a colon. */
@@ -270,6 +272,7 @@ export function canNameAddress(text: string): boolean {
     .normalize("NFKC")
     .normalize("NFD")
     .replace(pictureLetters, "x")
+    .replace(spacingMark, "$1.")
     .replace(freeMark, ".")
     .replace(unseen, "")
     .replace(wrappings, "")

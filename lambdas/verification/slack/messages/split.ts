@@ -152,7 +152,7 @@ function findCut({ text, budget }: { text: string; budget: number }): Cut {
   const found =
     last(/\n(?=[ \t]*(?:[-*+•◦▪☐☑]|\d{1,9}[.)])[ \t])/g) ??
     last(/\n/g) ??
-    last(/(?<kept>(?<![.!?…])[.!?…]+["'”’)\]]*)[ \t]+|(?<kept>[。．！？]+[”’」』）】]*)[ \t\u3000]*/g) ??
+    last(/((?<![.!?…])[.!?…]+["'”’)\]]*)[ \t]+|([。．！？]+[”’」』）】]*)[ \t\u3000]*/g) ??
     last(/[ \t\u3000]+/g);
   if (found !== undefined) return found;
   const end = findCharacterCut({ text, budget, least });
@@ -162,7 +162,8 @@ function findCut({ text, budget }: { text: string; budget: number }): Cut {
   function last(pattern: RegExp): Cut | undefined {
     let before = whole.length - 1;
     for (const match of [...window.matchAll(pattern)].reverse()) {
-      const end = match.index + (match.groups?.kept ?? "").length;
+      const [, mark = "", wideMark = ""] = match;
+      const end = match.index + mark.length + wideMark.length;
       if (end < least || end === 0) return undefined;
       while ((whole[before]?.from ?? -1) >= end) before -= 1;
       const isWithin = before >= 0 && end < (whole[before]?.to ?? 0);

@@ -166,7 +166,10 @@ const defaultFreshMs = 5 * 60_000;
  * hour. The default is five minutes.
  */
 export function freshnessMs(cacheControl: string | undefined): number {
-  const words = (cacheControl ?? "").toLowerCase().split(/\s*,\s*/);
+  const words = (cacheControl ?? "")
+    .toLowerCase()
+    .split(",")
+    .map((word) => word.trim());
   if (words.includes("no-store") || words.includes("no-cache")) return shortestMs;
   const seconds = words.flatMap((word) => /^max-age="?(\d{1,10})"?$/.exec(word)?.[1] ?? [])[0];
   if (seconds === undefined) return defaultFreshMs;

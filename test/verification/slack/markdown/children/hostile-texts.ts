@@ -42,9 +42,12 @@ const repeated = [
   "😀",
   ...["é́́"],
 ];
+/** Drawn as nothing, or as marks of the letter before. */
+const unseen = ["\u200b", "\u00ad", "\u2800", "\u3164", "\ufe0f", "\u0001", "\u0378", "\u{e0041}", "\u0321", "\u0903"];
 
 const texts: string[] = [
   ...repeated.map((piece) => piece.repeat(length / piece.length)),
+  ...unseen.map((character) => `[x](https://evil.example)a${character.repeat(lineLength)}`),
   `a|b\n${" ".repeat(lineLength)}x|`,
   `a|b\n${"\t".repeat(lineLength)}|`,
   `a|b\n|${"-".repeat(lineLength)}x`,

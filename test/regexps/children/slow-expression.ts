@@ -1,0 +1,2 @@
+const part = "a+";
+export const slow = new RegExp(`^(${part})+$`);
