@@ -56,14 +56,14 @@ function textOf(files: ReadonlyMap<string, Uint8Array>): string {
 }
 
 const ceilings = [
-  ["ingress", 60],
-  ["worker", 798],
-  ["deadLetters", 360],
+  ["ingress", 61],
+  ["worker", 801],
+  ["deadLetters", 363],
   ["installFlow", 154],
-  ["executionUrl", 372],
+  ["executionUrl", 374],
   ["executionWorker", 278],
-  ["agentcore", 723],
-  ["container", 688],
+  ["agentcore", 726],
+  ["container", 690],
 ] as const;
 
 describe("a bundle", () => {
