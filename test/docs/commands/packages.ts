@@ -27,7 +27,9 @@ function lookAtNames([install]: ShellCommand[]): void {
   expect(args.filter((word) => !known.includes(word))).toEqual([]);
 }
 
-const installs = ["npm install --save-exact --save-dev aws-cdk@2.1148.1 aws-cdk-lib@2.276.0 constructs esbuild typescript @types/node"];
+const installs = [
+  "npm install --save-exact --save-dev aws-cdk@2.1148.1 aws-cdk-lib@2.276.0 constructs esbuild typescript @types/node",
+];
 
 /** `npm pack` names the file by the name and the version of the package. */
 function lookAtPackedFile([install]: ShellCommand[]): void {
