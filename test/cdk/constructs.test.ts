@@ -119,7 +119,9 @@ it.each([
 
 it("makes the log group of the runtime before its endpoint can be called, with the stage's retention and key", () => {
   const stack = new Stack(createApp({ "@aws-cdk/core:enablePartitionLiterals": true }), "Execution", { env: here });
-  new ExecutionZone(stack, "Sekisho", { settings: settingsOf({ execution: { kind: "agentcore" }, logRetentionDays: 7 }) });
+  new ExecutionZone(stack, "Sekisho", {
+    settings: settingsOf({ execution: { kind: "agentcore" }, logRetentionDays: 7 }),
+  });
   const template = Template.fromStack(stack);
   const [group = ""] = Object.keys(template.findResources("AWS::Logs::LogGroup"));
   const [runtime = ""] = Object.keys(template.findResources("AWS::BedrockAgentCore::Runtime"));

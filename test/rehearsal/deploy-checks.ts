@@ -229,10 +229,12 @@ function logGroupProblems({
   const resource = String(group.properties.KmsKeyId);
   const principal = { type: "service", service: `logs.${region}.amazonaws.com` } as const;
   const context = { "kms:encryptioncontext:aws:logs:arn": `arn:aws:logs:${region}:${account}:log-group:${name}` };
-  return ["kms:Encrypt", "kms:Decrypt", "kms:GenerateDataKey"].flatMap((action) => {
-    const decision = authority.check({ principal, action, resource, context });
-    return decision.allowed ? [] : [`The log group ${name} may not ${action} on ${resource}: ${decision.why}.`];
-  });
+  return ["kms:DescribeKey", "kms:Encrypt", "kms:Decrypt", "kms:GenerateDataKey", "kms:ReEncryptFrom"].flatMap(
+    (action) => {
+      const decision = authority.check({ principal, action, resource, context });
+      return decision.allowed ? [] : [`The log group ${name} may not ${action} on ${resource}: ${decision.why}.`];
+    },
+  );
 }
 
 function startProblems({

@@ -3,9 +3,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AwsCredentials, AwsDependencies } from "../aws/credentials.ts";
-import { findPartition } from "../aws/partitions.ts";
 import { errorKind } from "../telemetry/error-kind.ts";
 import { version } from "../version.ts";
+import { findPartition } from "./partitions.ts";
 
 /** For Lambda, whose credentials are in the environment and stay valid as long as the process lives. Throws if a variable is missing. */
 export function readAwsEnvironment(variables: NodeJS.ProcessEnv = process.env): AwsDependencies {

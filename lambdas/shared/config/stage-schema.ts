@@ -66,7 +66,7 @@ const stageExecutionSchema = z
             .enum(platformVersions)
             .default("V1")
             .describe(
-              "The platform version of the runtime. V2 starts each session from a snapshot of the started program, so an agent file must compute nothing random or time-dependent while it is loaded.",
+              "The platform version of the runtime. V2 starts each session from a snapshot of the started server, so an agent file must compute nothing random or time-dependent while it is loaded.",
             ),
         })
         .refine(({ idleSeconds, maxLifetimeSeconds }) => idleSeconds <= maxLifetimeSeconds, {

@@ -61,6 +61,7 @@ const known: Record<string, string[]> = {
   "aws ssm put-parameter": ["--name", "--value", "--overwrite"],
   "aws lambda get-function-recursion-config": ["--function-name"],
   "aws lambda put-function-recursion-config": ["--function-name", "--recursive-loop"],
+  "aws logs delete-log-group": ["--log-group-name"],
   "aws logs filter-log-events": ["--log-group-name", "--filter-pattern", "--query", "--output"],
   "aws s3 rm": ["--recursive"],
   "aws secretsmanager delete-secret": ["--secret-id"],

@@ -99,7 +99,9 @@ export function logsBackend({
     const fits = matcherOf(String(filterPattern));
     const events = lines
       .map(({ from, line }) => ({ from, message: line, timestamp: writtenAtMs(line) }))
-      .filter(({ from, message, timestamp }) => from === writer?.label && timestamp >= Number(startTime) && fits(message))
+      .filter(
+        ({ from, message, timestamp }) => from === writer?.label && timestamp >= Number(startTime) && fits(message),
+      )
       .map(({ message, timestamp }, index) => ({
         logStreamName: "s",
         timestamp,

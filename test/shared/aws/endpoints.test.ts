@@ -6,12 +6,12 @@ import { DescribeParametersCommand, SSMClient } from "@aws-sdk/client-ssm";
 import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { RegionInfo } from "aws-cdk-lib/region-info";
-import { findPartition } from "../../../lambdas/shared/aws/partitions.ts";
 import {
   createEndpointResolver,
   inRegion,
   readAwsEnvironment,
 } from "../../../lambdas/shared/config/aws-environment.ts";
+import { findPartition } from "../../../lambdas/shared/config/partitions.ts";
 import { regionSchema } from "../../../lambdas/shared/config/values.ts";
 
 const credentials = { accessKeyId: "a", secretAccessKey: "b" };
