@@ -11,6 +11,7 @@ import {
   readRule,
   readRuleFields,
   readRuleNumber,
+  requireWorkspace,
   ruleFor,
 } from "../../lib/cli/allow/rule-text.ts";
 import { changeRules, readRules, withRuleZone } from "../../lib/cli/allow/rule-zone.ts";
@@ -26,7 +27,9 @@ configuration. A message is allowed if it fits every field of at least one rule.
   options: { json: flag("prints one JSON object per line"), ...zoneOptions },
   exits: awsExits("it cannot be read"),
   async run(run) {
-    return withRuleZone(run, run.values, async ({ where, store, configured, configName, ofConfiguration }) => {
+    return withRuleZone(run, run.values, async (zone) => {
+      const { where, store, configured, configName, ofConfiguration } = zone;
+      const isIdle = ({ team }: AllowlistRule) => zone.hasManyWorkspaces && team === undefined;
       const stored = (await readRules({ store }))?.rules ?? [];
       const added = stored.map(({ addedAtMs, ...one }) => ({ ...one, addedAt: new Date(addedAtMs).toISOString() }));
       const lines = run.values.json
@@ -35,11 +38,19 @@ configuration. A message is allowed if it fits every field of at least one rule.
             ...configured.map((rule) => JSON.stringify({ source: "configuration", ...rule })),
           ]
         : formatTable([
-            ...added.map(({ number, rule, addedAt }) => [`${number}`, formatRule(rule), `(added ${addedAt})`]),
+            ...added.map(({ number, rule, addedAt }) => [
+              `${number}`,
+              formatRule(rule),
+              `(added ${addedAt}${isIdle(rule) ? "; lets nobody in" : ""})`,
+            ]),
             ...configured.map((rule) => ["-", formatRule(rule), `(${configName})`]),
           ]);
       for (const line of lines) run.print(line);
       if (lines.length === 0) run.note(`There is no rule ${where}: nobody may ask.`);
+      if (stored.some(({ rule }) => isIdle(rule)))
+        run.note(
+          "A rule without a workspace lets nobody in, because slack.install lets several install the app. Add it again with --team, and remove the old one.",
+        );
       if (configured.length > 0) run.note(`The rules of ${configName} apply ${ofConfiguration}.`);
       return exitCodes.success;
     });
@@ -56,6 +67,8 @@ again.
 Without --external a rule matches nothing in channels that are shared with other organizations (Slack Connect), and without
 --bot it matches people only.
 
+With slack.install, --team is required: a rule counts only in the workspaces that it names.
+
 --group needs the scope usergroups:read. A new member of the group is allowed within 15 seconds. A removed member stays
 allowed for up to five minutes.`,
   options: { ...fieldOptions, label: option("TEXT", "a note that says what the rule is for"), ...zoneOptions },
@@ -63,7 +76,9 @@ allowed for up to five minutes.`,
   async run(run) {
     const { team, channel, user, group, bot, external, label } = run.values;
     const rule = readRule({ team, channel, user, group, bot, external, label });
-    return withRuleZone(run, run.values, async ({ where, store, sinceWhen, configured, configName }) => {
+    return withRuleZone(run, run.values, async (zone) => {
+      const { where, store, sinceWhen, configured, configName } = zone;
+      requireWorkspace(rule, zone);
       const added = await changeRules({ store, decide: (stored) => withRule({ stored, rule, nowMs: Date.now() }) });
       const text = `rule ${added.rule.number} ${where}: ${formatRule(added.rule.rule)}`;
       run.print(added.isNew ? `Added ${text}\nIt takes effect ${sinceWhen}.` : `Already there: ${text}`);
@@ -133,13 +148,15 @@ or configuration; 3 AWS not reachable.`,
     const { team, channel, user, bot, external } = run.values;
     const requester = readRequester({ team, channel, user, bot, external });
     return withRuleZone(run, run.values, async (zone) => {
-      const { configName, configured } = zone;
+      const { configName, configured, hasManyWorkspaces } = zone;
       const stored = (await readRules({ store: zone.store }))?.rules ?? [];
       const rules: NamedRule[] = [
         ...stored.map(({ rule, number }) => ({ ...rule, name: `rule ${number}` })),
         ...configured.map((rule) => ({ ...rule, name: `a rule in ${configName}` })),
       ];
-      const { rule, byGroup } = matchRules({ rules, requester });
+      const match = (changes: Partial<Requester> = {}) =>
+        matchRules({ rules, hasManyWorkspaces, requester: { ...requester, ...changes } });
+      const { rule, byGroup } = match();
       const where = `in ${requester.channel} of ${requester.team}${sharedText(requester)}`;
       if (rule !== undefined) {
         run.print(`${requester.user} may ask ${where}, by ${formatNamed(rule)}`);
@@ -149,7 +166,15 @@ or configuration; 3 AWS not reachable.`,
       const none = `No rule ${zone.where} or in ${configName} lets ${requester.user} ask ${where}`;
       const groups = byGroup.map((one) => `\n  ${formatNamed(one)}`).join("");
       run.print(groups === "" ? `${none}.` : `${none}, unless they are in the user group of one of these:${groups}`);
-      const { rule: elsewhere } = matchRules({ rules, requester: { ...requester, external: undefined } });
+      const organizations = rules.flatMap(({ team: named }) => (named?.startsWith("E") ? [named] : []));
+      for (const enterprise of new Set(organizations)) {
+        const { rule: byOrganization } = match({ enterprise });
+        if (byOrganization !== undefined)
+          run.print(
+            `They may ask if the app is installed in all of ${enterprise} and ${requester.team} is part of it, by ${formatNamed(byOrganization)}`,
+          );
+      }
+      const { rule: elsewhere } = match({ external: undefined });
       if (elsewhere !== undefined) {
         run.print(
           `They may ask in channels that are not shared with other organizations, by ${formatNamed(elsewhere)}`,

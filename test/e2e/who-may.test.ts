@@ -84,13 +84,18 @@ describe("who may ask", () => {
     world = await startWorld({
       transport: "in-process",
       slack: {
-        admins: [{ user: "UADMIN" }],
+        admins: [{ team: "TSTANDIN", user: "UADMIN" }],
         command: { name: "/sekisho", answerIn: "person" },
         install: { clientId: "1234.5678", clientSecret: { env: "SLACK_CLIENT_SECRET" } },
       },
       install: { clientId: "1234.5678", clientSecret },
       allowed: false,
-      allowlist: [{ channel: "CSTANDIN" }, { team: "TSECOND" }, { team: "TGRID" }, { channel: "CGRIDTWO" }],
+      allowlist: [
+        { team: "TSTANDIN", channel: "CSTANDIN" },
+        { team: "TSECOND" },
+        { team: "TGRID" },
+        { team: "TGRIDTWO", channel: "CGRIDTWO" },
+      ],
       limits: { perUser: { tasks: 2, atOnce: 1 } },
     });
     told = together(stories, world);

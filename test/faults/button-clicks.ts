@@ -4,7 +4,7 @@ import { questionPart } from "../../lambdas/verification/slack/messages/blocks.t
 import { isOutcome } from "../../lambdas/verification/worker/own-posts.ts";
 import type { Pool } from "./pool.ts";
 import { type Process, within } from "./processes.ts";
-import { workspace } from "./settings.ts";
+import { teamOf, workspace } from "./settings.ts";
 import { signed } from "./signed.ts";
 import type { Post, SimSlack } from "./sim-slack.ts";
 import { later } from "./virtual-time.ts";
@@ -29,7 +29,8 @@ type Clicks = {
 
 export function clickButtons({ world, slack, process, ingresses, onClick }: Clicks): void {
   for (const clicked of world.story.buttonClicks) {
-    const user = clicked.by === "stranger" ? workspace.stranger : workspace.user;
+    const { by = "asker" } = clicked;
+    const user = { asker: workspace.user, stranger: workspace.stranger, outsider: workspace.outsider }[by];
     const run = () => look({ clicked, user, looks: 0 });
     within({ process, run: () => laterInStory({ world, afterMs: clicked.afterMs, run }) });
   }
@@ -59,7 +60,7 @@ export function clickButtons({ world, slack, process, ingresses, onClick }: Clic
     const payload = {
       type: "block_actions",
       team: { id: workspace.team },
-      user: { id: user },
+      user: { id: user, team_id: teamOf(user) },
       channel: { id: workspace.channel },
       message: { ts: post.ts, thread_ts: post.threadTs },
       actions: [{ type: "button", ...button }],

@@ -129,7 +129,11 @@ function useModal({ world, process, ingresses }: Around, { use, payload, values,
   }
 }
 
-const who = { team: { id: workspace.team }, user: { id: workspace.user }, api_app_id: workspace.app };
+const who = {
+  team: { id: workspace.team },
+  user: { id: workspace.user, team_id: workspace.team },
+  api_app_id: workspace.app,
+};
 
 function clickPayload(question: Post, triggerId: string): object {
   return {

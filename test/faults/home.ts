@@ -54,7 +54,7 @@ export function cancelAtHome({
     const payload = {
       type: "block_actions",
       team: { id: team },
-      user: { id: user },
+      user: { id: user, team_id: team },
       container: { type: "view", view_id: "V1" },
       view: { id: "V1", type: "home" },
       actions: [{ type: "button", ...button }],

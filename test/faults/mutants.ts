@@ -230,6 +230,14 @@ export const mutants: readonly Mutant[] = [
     engine: "sqlite",
   },
   {
+    name: "border",
+    file: "lambdas/verification/gate/gate.ts",
+    find: "return isOwn ? own : {",
+    replace: "return isOwn || true ? own : {",
+    story: "bordered",
+    engine: "sqlite",
+  },
+  {
     name: "question-found-again",
     file: "lambdas/verification/task/asking.ts",
     find: '{ type: "ask_question", reconcile: task.reconcile === true }',

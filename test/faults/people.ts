@@ -83,7 +83,8 @@ export function writeMessages({
   clickButtons({
     ...{ world, slack: simulated, process: slack, ingresses },
     onClick({ clicked, user, requestId, taken }) {
-      const given = "vote" in clicked ? { user, vote: clicked.vote, isTaken: false } : undefined;
+      const isCounted = "vote" in clicked && clicked.by !== "outsider";
+      const given = isCounted ? { user, vote: clicked.vote, isTaken: false } : undefined;
       if (given !== undefined) world.votes.push(given);
       const isRetry = "retries" in clicked && user === workspace.user && requestId === first?.requestId;
       // It is owed an answer from when it stands in the queue.
@@ -162,7 +163,7 @@ function requestOf(
     url_private: "https://files.slack.com/in",
   };
   const files = hasFile ? { files: [file], ...(type === "message" ? { subtype: "file_share" } : {}) } : {};
-  const said = { user, ts, ...inThread, ...files, text: withMention(message.text) };
+  const said = { user, team, ts, ...inThread, ...files, text: withMention(message.text) };
   const event =
     changedTs === undefined
       ? { ...said, type, channel, channel_type: "channel" }

@@ -21,7 +21,14 @@ export const workspace = {
   channel: "C0CHAN0001",
   user: "U0USER0001",
   stranger: "U0USER0002",
+  /** Somebody of another workspace, with which the channel is shared since the bot was asked. */
+  outsider: "U0OUTSIDE1",
 };
+
+/** The workspace that Slack names for a person. */
+export function teamOf(user: string): string {
+  return user === workspace.outsider ? "T0OTHER001" : workspace.team;
+}
 
 /** The window of a quota; only an outage is as long. */
 export const quotaMs = 24 * 3600_000;
@@ -36,7 +43,7 @@ export function configOf(story: Story, { isOneProcess }: { isOneProcess: boolean
   const configs = isOneProcess ? parsed.held : parsed.atOnce;
   const known = configs.get(story);
   if (known !== undefined) return known;
-  const questions = { expireAfterMs: story.questionMs };
+  const questions = { expireAfterMs: story.questionMs, answerBy: story.isForAnyone ? "anyone" : "asker" };
   const deadlineMs = 8 * 3600_000;
   const destination = {
     transport: "in-process",
@@ -50,7 +57,7 @@ export function configOf(story: Story, { isOneProcess }: { isOneProcess: boolean
     json: {
       // Sessions are in; a status ends by itself, and reactions say nothing that a session does not.
       slack: { locale: "en", command: { name: "/sekisho" }, shortcut: {}, assistant: {}, status: false },
-      allowlist: story.isAllowed ? [{ team: workspace.team, external: "people" }] : [],
+      allowlist: story.isAllowed ? [{ team: workspace.team, ...(story.isShared && { external: "people" }) }] : [],
       destinations: { agents: destination, spare: destination },
       routes: [{ destination: story.first === undefined ? "agents" : ["agents", "spare"] }],
       execution: { syncBudgetMs: story.syncBudgetMs },

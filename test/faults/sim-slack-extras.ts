@@ -1,5 +1,6 @@
 /** Further methods of Slack: streams, files, direct messages, ephemeral messages. */
 import { type SlackApi, SlackError } from "../../lambdas/verification/slack/api/slack.ts";
+import { teamOf } from "./settings.ts";
 import type { At, NewPost, Post } from "./sim-slack.ts";
 import { requirePiece } from "./slack-limits.ts";
 import { worldMs } from "./virtual-time.ts";
@@ -132,7 +133,12 @@ export function createSimSlackExtras({
         effect: () => void world.homes.set(user, blocks),
       }),
     person: ({ user, signal }) =>
-      at({ point: "slack.replies", about: () => user, signal, effect: () => ({ locale: undefined }) }),
+      at({
+        point: "slack.replies",
+        about: () => user,
+        signal,
+        effect: () => ({ locale: undefined, workspaces: [teamOf(user)], organization: undefined }),
+      }),
     groupMembers: ({ group, signal }) =>
       at({ point: "slack.replies", about: () => group, signal, effect: (): string[] => [] }),
     setStatus: ({ status, signal }) =>

@@ -19,7 +19,7 @@ type Written = {
  * Somebody presses a button so long after the beginning, or when it is there: of the first question, of the votes on the first answer, or
  * the one that tries the first message again.
  */
-export type ClickedButton = { afterMs: number; by?: "asker" | "stranger" } & (
+export type ClickedButton = { afterMs: number; by?: "asker" | "stranger" | "outsider" } & (
   | { option: number }
   | { vote: "up" | "down" }
   | { retries: true }
@@ -50,6 +50,8 @@ export type Story = {
   isSessionOld?: boolean;
   /** A channel of Slack Connect with the app in both workspaces: people mention the bot user that Slack's events do not list. */
   isShared?: boolean;
+  /** Everyone who may ask may also answer. */
+  isForAnyone?: boolean;
   /** The route has a second destination, an Execution zone of its own; and what becomes of the first one. */
   first?: "away" | "there";
   messages: readonly Written[];
@@ -196,6 +198,18 @@ export const stories: readonly Story[] = [
       { afterMs: 20_000, option: 1, by: "stranger" },
       { afterMs: 25_000, option: 0 },
       { afterMs: 25_100, option: 1 },
+    ],
+  },
+  /** The channel is shared with another workspace after the question. Its people click first, and change nothing. */
+  {
+    ...sync,
+    name: "bordered",
+    agent: { asks: true },
+    isForAnyone: true,
+    buttonClicks: [
+      { afterMs: 20_000, option: 1, by: "outsider" },
+      { afterMs: 25_000, option: 0 },
+      { afterMs: 60_000, vote: "down", by: "outsider" },
     ],
   },
   /** It is answered in words, in the thread. */

@@ -10,7 +10,7 @@ import {
 } from "../../lambdas/shared/engine/aws/batch.ts";
 import { runQueueLoop } from "../../lambdas/shared/engine/loop.ts";
 import type { QueueConsumer, TaskItem, TaskStore } from "../../lambdas/shared/engine/ports.ts";
-import type { Usage } from "../../lambdas/verification/gate/gate.ts";
+import type { Usage } from "../../lambdas/verification/gate/quotas.ts";
 import type { RefusalRecord } from "../../lambdas/verification/gate/refusals.ts";
 import type { Ingress } from "../../lambdas/verification/ingress/ingress.ts";
 import type { SlackApi } from "../../lambdas/verification/slack/api/slack.ts";

@@ -18,6 +18,7 @@ export function crossCheck({ config, destinationNames, invalidSections }: ValidP
   const areValid = (...sections: (keyof Config)[]) => !sections.some((section) => invalidSections.has(section));
   return [
     ...routeProblems(config, destinationNames),
+    ...workspaceProblems(config),
     ...destinationProblems(config),
     ...callTimeProblems(config),
     ...(areValid("execution", "limits") ? budgetProblems(config) : []),
@@ -45,6 +46,26 @@ function routeProblems({ routes }: Config, known: readonly string[] | undefined)
     return problems;
   });
 }
+
+/** If workspaces install the app themselves, an entry without a workspace would count in each of them. */
+function workspaceProblems({ slack, allowlist, destinations }: Config): Problem[] {
+  if (slack.install === undefined) return [];
+  const message =
+    "is missing; set the id of the workspace (T…) or organization (E…) in which this counts, because slack.install lets several install the app";
+  const answerBy = Object.entries(destinations).flatMap(([name, { questions }]): NamedEntry[] =>
+    typeof questions.answerBy === "string"
+      ? []
+      : [{ path: ["destinations", name, "questions", "answerBy"], entry: questions.answerBy }],
+  );
+  const entries: NamedEntry[] = [
+    ...allowlist.map((entry, index) => ({ path: ["allowlist", index], entry })),
+    ...slack.admins.map((entry, index) => ({ path: ["slack", "admins", index], entry })),
+    ...answerBy,
+  ];
+  return entries.flatMap(({ path, entry }) => (entry.team === undefined ? [{ path: [...path, "team"], message }] : []));
+}
+
+type NamedEntry = { path: Problem["path"]; entry: { team?: string | undefined } };
 
 function destinationHint(name: string, known: readonly string[] = []): string {
   const closest = findClosest(name, known);

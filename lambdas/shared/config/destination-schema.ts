@@ -3,6 +3,7 @@ import * as z from "zod";
 import { dialectSchema } from "../../../contracts/dialects.ts";
 import { omittableFieldSchema } from "../../../contracts/methods.ts";
 import { authorizerSchema } from "./authorizer-schema.ts";
+import { slackIdSchema, teamSchema } from "./slack-schema.ts";
 import { httpUrl, idleSecondsSchema, integer } from "./values.ts";
 
 const anyDestination = {
@@ -56,14 +57,9 @@ const anyDestination = {
         .union(
           [
             z.enum(["asker", "anyone"]),
-            z.strictObject({
-              group: z
-                .string()
-                .regex(/^[A-Z0-9]{1,64}$/, "must be a Slack id")
-                .describe("The id of the user group (S…)."),
-            }),
+            z.strictObject({ team: teamSchema, group: slackIdSchema.describe("The id of the user group (S…).") }),
           ],
-          'must be "asker", "anyone" or { "group": "S…" }',
+          'must be "asker", "anyone" or { "group": "S…" }, with "team": "T…" if there is slack.install',
         )
         .default("asker")
         .describe(

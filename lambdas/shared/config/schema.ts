@@ -13,11 +13,11 @@ const nameSchema = z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, "must be lower-cas
 /** A message is allowed if it matches every field of at least one rule. */
 export const allowlistRuleSchema = z
   .strictObject({
-    // An organization's id would match nothing, because every message belongs to a workspace.
     team: slackIdSchema
-      .refine((id) => !id.startsWith("E"), "must be the id of a workspace (T…), not of an organization")
       .optional()
-      .describe("Matches messages in this workspace (T…)."),
+      .describe(
+        "Matches messages in this workspace (T…), or in this organization (E…) if the app is installed in all of it. Required with slack.install.",
+      ),
     channel: slackIdSchema.optional().describe("Matches messages in this channel (C…)."),
     user: slackIdSchema.optional().describe("Matches messages of this user (U…)."),
     group: slackIdSchema.optional().describe("Matches messages of the current members of this user group (S…)."),

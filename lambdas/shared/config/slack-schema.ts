@@ -3,6 +3,12 @@ import * as z from "zod";
 import { httpUrl, integer, secretSchema } from "./values.ts";
 
 export const slackIdSchema = z.string().regex(/^[A-Z0-9]{1,64}$/, "must be a Slack id such as T012AB3CD");
+/** The `team` of an entry that names people. */
+export const teamSchema = slackIdSchema
+  .optional()
+  .describe(
+    "Counts in this workspace (T…), or in this organization (E…) if the app is installed in all of it. Required with slack.install.",
+  );
 export const botIdSchema = z
   .string()
   .regex(/^([AB][A-Z0-9]{1,63}|Wf[A-Z0-9]{1,62})$/, "must be the id of a bot (B…), an app (A…) or a workflow (Wf…)");
@@ -139,10 +145,13 @@ export const slackSchema = z.strictObject({
     .array(
       z.union(
         [
-          z.strictObject({ user: slackIdSchema.describe("The id of a user (U…).") }),
-          z.strictObject({ group: slackIdSchema.describe("The id of a user group (S…), instead of a user.") }),
+          z.strictObject({ team: teamSchema, user: slackIdSchema.describe("The id of a user (U…).") }),
+          z.strictObject({
+            team: teamSchema,
+            group: slackIdSchema.describe("The id of a user group (S…), instead of a user."),
+          }),
         ],
-        'must be { "user": "U…" } or { "group": "S…" }',
+        'must be { "user": "U…" } or { "group": "S…" }, with "team": "T…" if there is slack.install',
       ),
     )
     .default([])

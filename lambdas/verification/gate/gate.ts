@@ -1,26 +1,17 @@
 /** Decides who may ask, answer and cancel, how many tasks they may have, and which language they read. */
 
-import * as z from "zod";
-import type { AllowlistRule, Config, Quota } from "../../shared/config/schema.ts";
+import type { AllowlistRule, Config } from "../../shared/config/schema.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
-import { checkRecord } from "../../shared/engine/record-version.ts";
-import { changeRecord } from "../../shared/engine/records.ts";
 import type { Log } from "../../shared/log.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import type { RemainingQuota } from "../slack/messages/overview.ts";
-import type { OverQuota } from "../task/events.ts";
 import type { Installation, UserMessage } from "../task/messages.ts";
-import { installationOf, type Locale, type Task, threadKeyOf } from "../task/task.ts";
-import { createLocales, createMembers, type FindLocale } from "./people.ts";
+import { installationOf, type Locale, type Task } from "../task/task.ts";
+import { type Actor, actorOf, hasManyWorkspaces, holdsIn, isAsker, isOwnPerson, type Person } from "./border.ts";
+import { createLocales, createMembers, createProfiles, type FindLocale } from "./people.ts";
+import { createQuotas, type Quotas, type Usage } from "./quotas.ts";
 import { createRefusals, type RefusalRecord } from "./refusals.ts";
-import {
-  createEffectiveRules,
-  listWorkspaceRules,
-  matchRules,
-  type Requester,
-  type StoredRules,
-  toDefaultLocale,
-} from "./rules.ts";
+import { createEffectiveRules, matchRules, type Requester, type StoredRules, toDefaultLocale } from "./rules.ts";
 
 /** Every method rejects if the store or Slack is unavailable and nothing is cached, and may then be repeated. */
 export type Gate = Pick<Quotas, "charge" | "release" | "findOver"> & {
@@ -38,28 +29,33 @@ export type Gate = Pick<Quotas, "charge" | "release" | "findOver"> & {
    * or it is another bot, which never gets a refusal. False if the store or Slack is unavailable. Never rejects.
    */
   isIgnored(request: { message: UserMessage; requestId: string; signal: AbortSignal }): Promise<boolean>;
+  /**
+   * Checks where the person who acts on the task belongs. Every interaction passes this check, and its result decides in the methods below.
+   * People of other workspaces are refused unless a rule or the configuration names them.
+   */
+  identify(request: ActorQuery): Promise<Person>;
   /** True if the person may not ask in the task's channel, or if the store or Slack is unavailable. Never rejects. */
-  isStranger(request: { task: Task; user: string; signal: AbortSignal }): Promise<boolean>;
+  isStranger(request: ActorQuery): Promise<boolean>;
   /**
    * True if the person may be shown a refusal now. Each `kind` is shown once per time window and thread, or per channel outside a
    * thread, so that nobody can flood a channel with refusals. Never rejects.
    */
-  mayRefuse(
-    request: PersonQuery & { isStranger: boolean; kind: string; threadTs: string | undefined },
-  ): Promise<boolean>;
-  /** True if the rules allow the person to ask in the task's channel. `external` is where the person stands in a shared channel. */
-  mayAskThere(request: PersonQuery & { external: UserMessage["external"]; signal: AbortSignal }): Promise<boolean>;
-  mayCancel(request: { task: Task; user: string; signal: AbortSignal }): Promise<boolean>;
-  /** Decides by `questions.answerBy` of the task's destination. `external` is where the person stands in a shared channel. */
-  mayAnswer(request: {
+  mayRefuse(request: {
     task: Task;
     user: string;
-    external: UserMessage["external"];
-    signal: AbortSignal;
+    isStranger: boolean;
+    kind: string;
+    threadTs: string | undefined;
   }): Promise<boolean>;
+  /** True if the rules allow the person to ask in the task's channel. */
+  mayAskThere(request: PersonQuery): Promise<boolean>;
+  /** True for the person who asked, and for the people of `slack.admins`. */
+  mayCancel(request: PersonQuery): Promise<boolean>;
+  /** Decides by `questions.answerBy` of the task's destination. */
+  mayAnswer(request: PersonQuery): Promise<boolean>;
   localeOf: FindLocale;
   /** Lists the rights and the quota of one person in the workspace, for texts to that person. */
-  accessOf(request: GateQuery & { user: string; channels: readonly string[] }): Promise<PersonAccess>;
+  accessOf(request: GateQuery & { actor: Actor; channels: readonly string[] }): Promise<PersonAccess>;
 };
 
 /** `mayAsk`: somewhere. `channels` are those of the request in which the person may ask. `rules` are those of the workspace. */
@@ -70,7 +66,8 @@ export type PersonAccess = {
   quota: RemainingQuota;
 };
 
-type PersonQuery = { task: Task; user: string };
+type ActorQuery = { task: Task; actor: Actor; signal: AbortSignal };
+type PersonQuery = { task: Task; person: Person; signal: AbortSignal };
 type GateQuery = { installation: Installation; requestId: string; signal: AbortSignal };
 
 /** `extraRules` are added to the configured rules. They allow the fake Slack's people on one machine. */
@@ -86,48 +83,101 @@ export function createGate(options: {
 }): Gate {
   const { config, extraRules = [], ruleStore, usageStore, refusalStore, slack, log, now } = options;
   const configured = [...config.allowlist, ...extraRules];
+  const isShared = hasManyWorkspaces(config);
   const readStoredRules = createEffectiveRules({ store: ruleStore, now });
   const members = createMembers({ slack, log, now });
+  const profiles = createProfiles({ slack, log, now });
   const refusals = createRefusals({ store: refusalStore, now });
   const locales = createLocales({ setting: config.slack.locale, slack, now });
   const quotas = createQuotas({ limits: config.limits, store: usageStore, log, now });
 
+  async function listRules(query: GateQuery): Promise<readonly AllowlistRule[]> {
+    return [...configured, ...(await readStoredRules(query))];
+  }
+
+  function match(rules: readonly AllowlistRule[], requester: Requester) {
+    return matchRules({ rules, requester, hasManyWorkspaces: isShared });
+  }
+
   async function mayAsk({ requester, ...query }: GateQuery & { requester: Requester }): Promise<boolean> {
-    if (matchRules({ rules: configured, requester }).rule !== undefined) return true;
-    const rules = [...configured, ...(await readStoredRules(query))];
-    const { rule, byGroup } = matchRules({ rules, requester });
+    if (match(configured, requester).rule !== undefined) return true;
+    const { rule, byGroup } = match(await listRules(query), requester);
     if (rule !== undefined) return true;
     return members.isInOneOf({ ...query, groups: byGroup.map(({ group }) => group), user: requester.user });
+  }
+
+  /** `external` says whether the channel is shared. Slack is asked only about people who are not named as the installation's. */
+  async function identify(request: GateQuery & { actor: Actor; external: UserMessage["external"] }): Promise<Person> {
+    const { actor, external, ...query } = request;
+    const { user, userTeam } = actor;
+    const own: Person = { user, external: external === undefined ? undefined : "channels" };
+    if (userTeam === query.installation.team) return own;
+    const profile = await profiles({ ...query, user });
+    if (profile === undefined) return { user, external: "people" };
+    const isOwn = isOwnPerson({ ...query, userTeam, profile, rules: await listRules(query) });
+    return isOwn ? own : { user, external: "people" };
+  }
+
+  /** A bot is no person: the rules name it. */
+  async function toRequester({ message, ...query }: GateQuery & { message: UserMessage }): Promise<Requester> {
+    if (message.botIds !== undefined) return message;
+    return { ...message, ...(await identify({ ...query, actor: actorOf(message), external: message.external })) };
   }
 
   function toQuery(task: Task, signal: AbortSignal): GateQuery {
     return { installation: installationOf(task), requestId: task.id, signal };
   }
 
+  /** True if one of the entries that count in the task's workspace names the person or a group of the person. */
+  async function isNamed({ task, person, entries, signal }: PersonQuery & { entries: readonly Entry[] }) {
+    if (person.external === "people") return false;
+    const query = toQuery(task, signal);
+    const counting = entries.filter((rule) => holdsIn({ rule, ...query, hasManyWorkspaces: isShared }));
+    if (counting.some((entry) => "user" in entry && entry.user === person.user)) return true;
+    const groups = counting.flatMap((entry) => ("group" in entry ? [entry.group] : []));
+    return members.isInOneOf({ ...query, groups, user: person.user });
+  }
+
+  const identifyActor: Gate["identify"] = ({ task, actor, signal }) =>
+    identify({ ...toQuery(task, signal), actor, external: task.message.external });
+
+  const mayAskThere: Gate["mayAskThere"] = ({ task, person, signal }) =>
+    mayAsk({ ...toQuery(task, signal), requester: { ...task.message, ...person, botIds: undefined } });
+
   return {
     async permit({ message, requestId, signal }) {
       const query = { installation: installationOf({ message }), requestId, signal };
-      const [allowed, locale] = await Promise.all([
-        mayAsk({ ...query, requester: message }),
+      const decide = async () => {
+        const requester = await toRequester({ ...query, message });
+        return { requester, allowed: await mayAsk({ ...query, requester }) };
+      };
+      const [{ requester, allowed }, locale] = await Promise.all([
+        decide(),
         message.botIds === undefined ? locales({ ...query, user: message.user }) : toDefaultLocale(config.slack),
       ]);
       // With these ids, `sekisho allow why` says how to let the person in.
-      const { team, channel, user, external } = message;
+      const { team, channel, user } = message;
       if (!allowed) log.info("request_not_allowed", { request_id: requestId, team, channel, user });
-      if (allowed || external === undefined) return { allowed, locale };
-      const isExternal = await mayAsk({ ...query, requester: { ...message, external: undefined } });
+      if (allowed || requester.external === undefined) return { allowed, locale };
+      const isExternal = await mayAsk({ ...query, requester: { ...requester, external: undefined } });
       return { allowed, locale, isExternal };
     },
 
     async isIgnored({ message, requestId, signal }) {
       const query = { installation: installationOf({ message }), requestId, signal };
-      const isStranger = await mayAsk({ ...query, requester: message }).then((allowed) => !allowed, toFalse);
+      const isStranger = await toRequester({ ...query, message })
+        .then((requester) => mayAsk({ ...query, requester }))
+        .then((allowed) => !allowed, toFalse);
       const isSilent = message.unaddressed === true || message.botIds !== undefined;
       return isStranger && (isSilent || refusals.isSilent({ requester: message, requestId }));
     },
 
-    async isStranger({ task, user, signal }) {
-      return !(await mayAsk({ ...toQuery(task, signal), requester: personOf(task, user) }).catch(toFalse));
+    identify: identifyActor,
+
+    async isStranger(request) {
+      return !(await identifyActor(request)
+        .then((person) => mayAskThere({ ...request, person }))
+        .catch(toFalse));
     },
 
     async mayRefuse({ task, user, isStranger, kind, threadTs }) {
@@ -135,42 +185,43 @@ export function createGate(options: {
       return isStranger ? refusals.claim({ requester }) : refusals.claimNotice({ requester, kind, threadTs });
     },
 
-    mayAskThere: ({ task, user, external, signal }) =>
-      mayAsk({ ...toQuery(task, signal), requester: { ...personOf(task, user), external } }),
+    mayAskThere,
 
-    async mayCancel({ task, user, signal }) {
-      const { admins } = config.slack;
-      if (user === task.message.user || admins.some((admin) => "user" in admin && admin.user === user)) return true;
-      const groups = admins.flatMap((admin) => ("group" in admin ? [admin.group] : []));
-      return members.isInOneOf({ ...toQuery(task, signal), groups, user });
+    async mayCancel({ task, person, signal }) {
+      return isAsker(task, person) || isNamed({ task, person, entries: config.slack.admins, signal });
     },
 
-    async mayAnswer({ task, user, external, signal }) {
-      const query = toQuery(task, signal);
+    async mayAnswer({ task, person, signal }) {
       // If the destination was removed from the configuration, only the person who asked may answer.
       const destination = task.call && config.destinations[task.call.destination];
       const answerBy = destination?.questions.answerBy ?? "asker";
-      if (answerBy === "asker") return user === task.message.user;
-      if (answerBy === "anyone") return mayAsk({ ...query, requester: { ...personOf(task, user), external } });
-      return members.isInOneOf({ ...query, groups: [answerBy.group], user });
+      if (answerBy === "asker") return isAsker(task, person);
+      if (answerBy === "anyone") return mayAskThere({ task, person, signal });
+      return isNamed({ task, person, entries: [answerBy], signal });
     },
 
     localeOf: locales,
 
-    async accessOf({ user, channels, ...query }) {
-      const { team } = query.installation;
-      const isShared = config.slack.install !== undefined;
-      const rules = listWorkspaceRules({ rules: [...configured, ...(await readStoredRules(query))], team, isShared });
+    async accessOf({ actor, channels, ...query }) {
+      const { installation } = query;
+      const { team } = installation;
+      const { user, external } = await identify({ ...query, actor, external: undefined });
+      const counting = (await listRules(query)).filter((rule) =>
+        holdsIn({ rule, installation, hasManyWorkspaces: isShared }),
+      );
+      // Whoever belongs to another organization reads nothing about the people of this one.
+      const rules = external === undefined ? counting : counting.filter((rule) => rule.external === "people");
+      const requester = { ...installation, user, external };
       // A rule that names a channel lets the person ask somewhere.
-      const anywhere = matchRules({
-        rules: rules.map(({ channel: _channel, ...rule }) => ({ team, ...rule })),
-        requester: { team, channel: "", user },
-      });
+      const anywhere = match(
+        rules.map(({ channel: _channel, ...rule }) => ({ team, ...rule })),
+        { ...requester, channel: "" },
+      );
       const groups = anywhere.byGroup.map(({ group }) => group);
       const isAllowed = anywhere.rule !== undefined || (await members.isInOneOf({ ...query, groups, user }));
       const allowed = await Promise.all(
         channels.map(async (channel) =>
-          (await mayAsk({ ...query, requester: { team, channel, user } })) ? [channel] : [],
+          (await mayAsk({ ...query, requester: { ...requester, channel } })) ? [channel] : [],
         ),
       );
       return { mayAsk: isAllowed, channels: allowed.flat(), rules, quota: await quotas.remaining({ team, user }) };
@@ -182,219 +233,10 @@ export function createGate(options: {
   };
 }
 
-/** The person in the task's channel. The task itself may be of a bot. */
-function personOf({ message }: Task, user: string): Requester {
-  return { ...message, user, botIds: undefined };
-}
+/** Names people in `slack.admins` or `questions.answerBy`. */
+type Entry = Config["slack"]["admins"][number];
 
 /** For use in `catch`, where the store or Slack is unavailable. */
 function toFalse(): false {
   return false;
-}
-
-type Quotas = {
-  /**
-   * Counts the task once, even if called again. The task counts as running until it is released, or until `untilMs`. Returns the exceeded
-   * quota, and counts nothing then.
-   */
-  charge(request: { task: Task; untilMs: number }): Promise<OverQuota | undefined>;
-  /** Returns the quota that one more task like this would exceed, and counts nothing. */
-  findOver(request: { task: Task }): Promise<OverQuota | undefined>;
-  /** The task no longer counts as running. */
-  release(request: { task: Task }): Promise<void>;
-  /** Reads what is left of the person's own quota. */
-  remaining(person: { team: string; user: string }): Promise<RemainingQuota>;
-};
-
-type Counter = { by: OverQuota["by"]; id: string; quota: Quota };
-
-/**
- * The tasks of other bots, all together: per thread, and per channel. They end a loop of two bots, whatever the other one does: what is
- * over the limit gets no answer, so the other bot has nothing to answer either.
- */
-const botQuotas = {
-  thread: { tasks: 3, perSeconds: 24 * 3600 },
-  channel: { tasks: 20, perSeconds: 3600 },
-} as const satisfies Record<string, Quota>;
-
-/** Without quotas, nothing is read or written for a person's message. */
-export function createQuotas(options: {
-  limits: Pick<Config["limits"], "perUser" | "perChannel">;
-  store: TaskStore<Usage>;
-  log: Log;
-  now: () => number;
-}): Quotas {
-  const { limits, store, log, now } = options;
-  const quotas = { user: limits.perUser, channel: limits.perChannel };
-  function countersOf({ message }: Task): Counter[] {
-    const configured = (["user", "channel"] as const).flatMap((by) => {
-      const quota = quotas[by];
-      return quota === undefined ? [] : [{ by, id: usageIdOf(by, message.team, message[by]), quota }];
-    });
-    if (message.botIds === undefined) return configured;
-    const { team, channel } = message;
-    return [
-      ...configured,
-      { by: "bots", id: `usage:bots:${team}/${threadKeyOf(message)}`, quota: botQuotas.thread },
-      { by: "bots", id: `usage:bots:${team}/${channel}`, quota: botQuotas.channel },
-    ];
-  }
-
-  function change<T>(id: string, decide: (usage: Usage) => { item: Usage; result: T }): Promise<T> {
-    return changeRecord({ store, id, none: () => noUsage({ id }), decide });
-  }
-
-  function revertCharge(revert: typeof releaseCharge, { id, quota }: Counter, requestId: string): Promise<void> {
-    return change(id, (usage) => ({ item: revert({ usage, quota, requestId, nowMs: now() }), result: undefined }));
-  }
-
-  return {
-    async charge({ task, untilMs }) {
-      const charged: Counter[] = [];
-      for (const counter of countersOf(task)) {
-        const { by, id, quota } = counter;
-        const over = await change<{ retryAtMs?: number } | undefined>(id, (usage) => {
-          const outcome = addCharge({ usage, quota, requestId: task.id, nowMs: now(), untilMs });
-          return "over" in outcome ? { item: usage, result: outcome.over } : { item: outcome.usage, result: undefined };
-        });
-        if (over !== undefined) {
-          // If this is interrupted, a repeated charge finds the first quota charged and reverts it.
-          for (const earlier of charged) await revertCharge(removeCharge, earlier, task.id);
-          const { team, channel, user } = task.message;
-          if (by === "bots") log.warn("bot_loop_cut", { request_id: task.id, team, channel, user });
-          return { by, ...over };
-        }
-        charged.push(counter);
-      }
-      return undefined;
-    },
-    async findOver({ task }) {
-      for (const { by, id, quota } of countersOf(task)) {
-        const usage = (await store.get({ id })) ?? noUsage({ id });
-        const outcome = addCharge({ usage, quota, requestId: "", nowMs: now(), untilMs: 0 });
-        if ("over" in outcome) return { by, ...outcome.over };
-      }
-      return undefined;
-    },
-    async release({ task }) {
-      for (const counter of countersOf(task)) await revertCharge(releaseCharge, counter, task.id);
-    },
-    async remaining({ team, user }) {
-      const quota = limits.perUser;
-      if (quota === undefined) return {};
-      const id = usageIdOf("user", team, user);
-      return remainingQuota({ usage: (await store.get({ id })) ?? noUsage({ id }), quota, nowMs: now() });
-    },
-  };
-}
-
-function usageIdOf(by: "user" | "channel", team: string, id: string): string {
-  return `usage:${by}:${team}/${id}`;
-}
-
-/** The task counts as running until `untilMs`, which is absent once the task was released. */
-const chargeSchema = z.object({ id: z.string(), atMs: z.int(), untilMs: z.int().optional() });
-type Charge = z.infer<typeof chargeSchema>;
-
-/** A record in the task store, with an id that no task has. */
-const usageSchema = z.object({
-  id: z.string(),
-  revision: z.int(),
-  state: z.literal("usage"),
-  expiresAtMs: z.int(),
-  charges: z.array(chargeSchema),
-});
-export type Usage = z.infer<typeof usageSchema>;
-
-/** Allows for clock differences between readers of the record. */
-const clockMarginMs = 60_000;
-/** Limits the charges that are stored only to recognize a repeated charge, because the record must stay small. */
-const maxRemembered = 1000;
-
-export function parseUsage(json: unknown): Usage {
-  return checkRecord({ schema: usageSchema, json });
-}
-
-export function noUsage({ id }: { id: string }): Usage {
-  return { id, revision: 1, state: "usage", expiresAtMs: 0, charges: [] };
-}
-
-/** Returns the usage with the charge (the same object if it was charged already), or when there will be room. */
-export function addCharge(request: {
-  usage: Usage;
-  quota: Quota;
-  requestId: string;
-  nowMs: number;
-  untilMs: number;
-}): { usage: Usage } | { over: { retryAtMs?: number } } {
-  const { usage, quota, requestId, nowMs, untilMs } = request;
-  if (usage.charges.some(({ id }) => id === requestId)) return { usage };
-  const { tasks = Number.POSITIVE_INFINITY, atOnce = Number.POSITIVE_INFINITY } = quota;
-  const windowMs = toWindowMs(quota);
-  const times = usage.charges.map(({ atMs }) => atMs).filter((atMs) => atMs + windowMs > nowMs);
-  // With a full window, the next task must wait until this charge leaves it.
-  const blockingAtMs = times.sort((a, b) => a - b)[times.length - tasks];
-  if (blockingAtMs !== undefined) return { over: { retryAtMs: blockingAtMs + windowMs } };
-  if (usage.charges.filter((one) => isUnderWay(one, nowMs)).length >= atOnce) return { over: {} };
-  const charges = [...usage.charges, { id: requestId, atMs: nowMs, untilMs }];
-  return { usage: dropOldCharges({ usage, quota, nowMs, charges }) };
-}
-
-/** The quota's own numbers, and what is left of them. */
-export function remainingQuota({ usage, quota, nowMs }: { usage: Usage; quota: Quota; nowMs: number }): RemainingQuota {
-  const { tasks, atOnce } = quota;
-  const windowMs = toWindowMs(quota);
-  const times = usage.charges.map(({ atMs }) => atMs).filter((atMs) => atMs + windowMs > nowMs);
-  const blockingAtMs = tasks === undefined ? undefined : times.sort((a, b) => a - b)[times.length - tasks];
-  const underWay = usage.charges.filter((one) => isUnderWay(one, nowMs)).length;
-  return {
-    ...(tasks !== undefined && {
-      inPeriod: {
-        left: Math.max(0, tasks - times.length),
-        of: tasks,
-        spanMs: windowMs,
-        ...(blockingAtMs !== undefined && { freeAtMs: blockingAtMs + windowMs }),
-      },
-    }),
-    ...(atOnce !== undefined && { atOnce: { left: Math.max(0, atOnce - underWay), of: atOnce } }),
-  };
-}
-
-type Revert = { usage: Usage; quota: Quota; requestId: string; nowMs: number };
-
-/** Removes the charge. Returns the same object if there is none. */
-export function removeCharge(change: Revert): Usage {
-  const { usage, requestId } = change;
-  const charges = usage.charges.filter(({ id }) => id !== requestId);
-  return charges.length === usage.charges.length ? usage : dropOldCharges({ ...change, charges });
-}
-
-/** Marks the task as no longer running. Within the window it still counts. Returns the same object if nothing changes. */
-export function releaseCharge(change: Revert): Usage {
-  const { usage, requestId } = change;
-  if (!usage.charges.some(({ id, untilMs }) => id === requestId && untilMs !== undefined)) return usage;
-  const charges = usage.charges.map(({ untilMs, ...one }) =>
-    one.id === requestId || untilMs === undefined ? one : { ...one, untilMs },
-  );
-  return dropOldCharges({ ...change, charges });
-}
-
-function isUnderWay({ untilMs }: Charge, nowMs: number): boolean {
-  return untilMs !== undefined && untilMs > nowMs;
-}
-
-/** Returns the length of the quota's window, or 0 if the quota only limits concurrent tasks. */
-function toWindowMs({ tasks, perSeconds }: Quota): number {
-  return tasks === undefined ? 0 : perSeconds * 1000;
-}
-
-/** Drops charges that no longer count. */
-function dropOldCharges(change: { usage: Usage; quota: Quota; nowMs: number; charges: Charge[] }): Usage {
-  const { usage, quota, nowMs, charges } = change;
-  const windowMs = toWindowMs(quota);
-  const counts = (one: Charge) => one.atMs + windowMs > nowMs || (quota.atOnce !== undefined && isUnderWay(one, nowMs));
-  const remembered = charges.filter((one) => !counts(one) && isUnderWay(one, nowMs)).slice(-maxRemembered);
-  const stored = [...remembered, ...charges.filter(counts)];
-  const endsMs = stored.map(({ atMs, untilMs }) => Math.max(atMs + windowMs, untilMs ?? 0));
-  return { ...usage, charges: stored, expiresAtMs: Math.max(nowMs, ...endsMs) + clockMarginMs };
 }

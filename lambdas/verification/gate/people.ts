@@ -1,4 +1,4 @@
-/** Asks Slack whether a person is in a user group, and which language the person reads. */
+/** Asks Slack whether a person is in a user group, to which workspaces the person belongs, and which language the person reads. */
 
 import { createCachedValues } from "../../shared/async/cache.ts";
 import type { Config } from "../../shared/config/schema.ts";
@@ -6,6 +6,7 @@ import type { Log } from "../../shared/log.ts";
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
 import type { Installation } from "../task/messages.ts";
 import type { Locale } from "../task/task.ts";
+import type { Profile } from "./border.ts";
 
 /** How long a person counts as a member of a group before Slack is asked again. */
 const memberLifeMs = 5 * 60_000;
@@ -72,6 +73,34 @@ export function createMembers(options: {
       for (const thrown of failures.values()) throw thrown;
       return false;
     },
+  };
+}
+
+/** Resolves to undefined if Slack refuses to tell, for example because of a missing scope. Rejects if Slack is unavailable. */
+export type FindProfile = (request: MemberQuery & { user: string }) => Promise<Profile | undefined>;
+
+const profileLifeMs = 5 * 60_000;
+const maxCachedProfiles = 5000;
+
+export function createProfiles(options: { slack: Pick<SlackApi, "person">; log: Log; now: () => number }): FindProfile {
+  const { slack, log, now } = options;
+  const cachedProfiles = createCachedValues<Profile | undefined>({ now, maxEntries: maxCachedProfiles });
+  return ({ installation, user, requestId, signal: callerSignal }) => {
+    const { team, enterprise = "" } = installation;
+    return cachedProfiles.get({
+      key: JSON.stringify([enterprise, team, user]),
+      signal: callerSignal,
+      async read(signal) {
+        try {
+          const { workspaces, organization } = await slack.person({ installation, user, requestId, signal });
+          return { value: { workspaces, organization }, keepMs: profileLifeMs };
+        } catch (thrown) {
+          if (!isFinal(thrown)) throw thrown;
+          log.warn("person_unreadable", { team, user, request_id: requestId, slack_error: thrown.slackError });
+          return { value: undefined, keepMs: profileLifeMs };
+        }
+      },
+    });
   };
 }
 

@@ -15,44 +15,35 @@ import { createOutgoingFiles } from "../slack/messages/answer.ts";
 import type { UserMessage } from "../task/messages.ts";
 import type { Policy } from "../task/routing.ts";
 import type { Locale } from "../task/task.ts";
+import { holdsIn } from "./border.ts";
 
 /** `team` is the installation's workspace, even if the person belongs to another one (Slack Connect). */
-export type Requester = Pick<UserMessage, "team" | "channel" | "user" | "botIds" | "external">;
+export type Requester = Pick<UserMessage, "team" | "enterprise" | "channel" | "user" | "botIds" | "external">;
 
-const fields = ["team", "channel", "user"] as const;
+const fields = ["channel", "user"] as const;
 
 /**
  * `rule` is the first rule without a group whose given fields all match. `byGroup` are the matching rules with a group, in order. They
- * allow the group's members, whom only Slack knows. A rule without fields matches no one.
+ * allow the group's members, whom only Slack knows. A rule without fields matches no one, and so does a rule without a workspace if
+ * `hasManyWorkspaces`.
  */
 export function matchRules<Rule extends AllowlistRule>(request: {
   rules: readonly Rule[];
   requester: Requester;
+  hasManyWorkspaces: boolean;
 }): { rule: Rule | undefined; byGroup: readonly (Rule & { group: string })[] } {
-  const { rules, requester } = request;
+  const { rules, requester, hasManyWorkspaces } = request;
   const fitting = rules.filter((rule) => {
-    const given = fields.filter((field) => rule[field] !== undefined);
-    const isNaming = given.length > 0 || rule.group !== undefined || rule.bot !== undefined;
-    if (!isNaming || !isForWriter(rule, requester) || !isForLocation(rule, requester)) return false;
-    return given.every((field) => rule[field] === requester[field]);
+    const { team, channel, user, group, bot } = rule;
+    if ((team ?? channel ?? user ?? group ?? bot) === undefined) return false;
+    if (!holdsIn({ rule, installation: requester, hasManyWorkspaces })) return false;
+    if (!isForWriter(rule, requester) || !isForLocation(rule, requester)) return false;
+    return fields.every((field) => rule[field] === undefined || rule[field] === requester[field]);
   });
   return {
     rule: fitting.find(({ group }) => group === undefined),
     byGroup: fitting.filter((rule): rule is Rule & { group: string } => rule.group !== undefined),
   };
-}
-
-/**
- * The rules that concern one workspace. With `isShared` several workspaces use the app, and a rule that does not name its workspace may
- * name people and channels of another one. Such a rule is left out.
- */
-export function listWorkspaceRules<Rule extends { team?: string | undefined }>(request: {
-  rules: readonly Rule[];
-  team: string;
-  isShared: boolean;
-}): Rule[] {
-  const { rules, team, isShared } = request;
-  return rules.filter((rule) => rule.team === team || (rule.team === undefined && !isShared));
 }
 
 /** A rule is either for people or for one bot. */

@@ -40,6 +40,15 @@ export function readInstallation(callback: EventCallback): InstallationFields {
   return installationFields(callback.context_team_id ?? callback.team_id, organization);
 }
 
+/**
+ * The workspace of a person who acts without a message. Slack names only the event's workspace. In a channel that is shared with other
+ * organizations, the installation's own workspace there says nothing about the person.
+ */
+export function readActorTeam(callback: EventCallback): { userTeam?: string } {
+  const { team_id: userTeam, is_ext_shared_channel: isShared } = callback;
+  return isShared && userTeam === readInstallation(callback).team ? {} : { userTeam };
+}
+
 export function installationFields(team: string, organization: string | null | undefined): InstallationFields {
   return organization ? { team, enterprise: organization } : { team };
 }

@@ -21,6 +21,7 @@ import {
   type EventCallback,
   eventCallbackSchema,
   installationFields,
+  readActorTeam,
   readInstallation,
   slackTs,
 } from "./event-callback.ts";
@@ -139,7 +140,10 @@ function toTabOpened(callback: EventCallback): { message: ConversationOpened | H
   const requestId = interactionIdOf({ kind, appId: callback.api_app_id, channel, ts });
   const common = { requestId, ...readInstallation(callback), user };
   return {
-    message: tab === "home" ? { type: "home_opened", ...common } : { type: "conversation_opened", ...common, channel },
+    message:
+      tab === "home"
+        ? { type: "home_opened", ...common, ...readActorTeam(callback) }
+        : { type: "conversation_opened", ...common, channel },
   };
 }
 
@@ -157,9 +161,9 @@ function toSessionStopped(callback: EventCallback): { message: SessionStopped } 
   if (data === undefined) return { drop: "unknown_payload" };
   const { user, channel, thread_ts: threadTs, streaming_message_ts: streams, event_ts: ts } = data;
   const requestId = interactionIdOf({ kind: "stopped", appId: callback.api_app_id, channel, ts });
-  const installation = readInstallation(callback);
+  const person = { ...readInstallation(callback), user, ...readActorTeam(callback) };
   return {
-    message: { type: "session_stopped", requestId, ...installation, channel, threadTs, user, streams: streams ?? [] },
+    message: { type: "session_stopped", requestId, ...person, channel, threadTs, streams: streams ?? [] },
   };
 }
 

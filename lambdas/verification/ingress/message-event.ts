@@ -84,13 +84,13 @@ export function readUserMessage(
   if (!user) return undefined;
   const external = readExternal(callback, event);
   const installation = readInstallation(callback);
-  const userTeam = event.user_team ?? event.source_team;
+  const userTeam = listAuthorTeams(event).find((named) => named !== installation.team);
   return {
     appId: callback.api_app_id,
     ...installation,
     channel: event.channel,
     user,
-    ...(userTeam && userTeam !== installation.team ? { userTeam } : {}),
+    ...(userTeam === undefined ? {} : { userTeam }),
     ts: event.ts,
     ...(threadTs ? { threadTs } : {}),
     direct: isDirect(event),
@@ -113,9 +113,13 @@ function readExternal(callback: EventCallback, event: MessageEvent): UserMessage
   if (!callback.is_ext_shared_channel) return undefined;
   const { team, enterprise } = readInstallation(callback);
   const own: readonly unknown[] = [team, enterprise, callback.context_enterprise_id];
-  const { user_team, source_team, team: authorTeam, bot_profile } = event;
-  const named = [user_team, source_team, authorTeam, bot_profile?.team_id].filter(Boolean);
+  const named = listAuthorTeams(event);
   return named.length > 0 && named.every((one) => own.includes(one)) ? "channels" : "people";
+}
+
+/** Every workspace or organization that Slack names for the author. */
+function listAuthorTeams({ user_team, source_team, team, bot_profile }: MessageEvent): string[] {
+  return [user_team, source_team, team, bot_profile?.team_id].flatMap((named) => named || []);
 }
 
 const optionalText = z.nullish(z.string());

@@ -33,9 +33,10 @@ type Whose = {
   user: { id: string; team_id?: string | null | undefined };
 };
 
-/** Undefined if Slack names no workspace. */
-function readPerson({ is_enterprise_install, enterprise, team, user }: Whose) {
-  const workspace = team?.id ?? user.team_id;
+/** Undefined if Slack names no workspace. `installed` is the installation of a view that was opened in a shared channel. */
+function readPerson({ is_enterprise_install, enterprise, team, user }: Whose, installed?: string | null) {
+  // For a view of an organization's app, it is the organization.
+  const workspace = installed?.startsWith("T") ? installed : (team?.id ?? user.team_id);
   if (!workspace) return undefined;
   const installation = installationFields(workspace, is_enterprise_install ? enterprise?.id : undefined);
   return { installation, user: user.id, ...(user.team_id ? { userTeam: user.team_id } : {}) };
@@ -47,6 +48,8 @@ const submissionSchema = z.object({
   api_app_id: slackId,
   view: z.object({
     id: slackId,
+    /** `team` of the payload may be the person's workspace instead. */
+    app_installed_team_id: z.nullish(slackId),
     callback_id: z.string(),
     private_metadata: boundedText(3000),
     blocks: z.array(z.unknown()),
@@ -63,7 +66,7 @@ export type ReadModal =
 /** Undefined for a modal that is not ours. */
 export function readSubmittedModal(payload: unknown, nowMs: number): ReadModal | undefined {
   const { data } = submissionSchema.safeParse(payload);
-  const person = data && readPerson(data);
+  const person = data && readPerson(data, data.view.app_installed_team_id);
   if (data === undefined || person === undefined) return undefined;
   const { id, callback_id, private_metadata, blocks, state } = data.view;
   const view = { private_metadata, blocks, values: state.values };

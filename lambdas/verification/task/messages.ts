@@ -20,6 +20,9 @@ const installation = {
   enterprise: z.string().optional(),
 };
 
+/** The person's workspace or organization, as Slack names it. Absent if Slack names none, and mostly in messages of version 1.0.0. */
+const userTeam = z.string().optional();
+
 /** A file of a message as Slack describes it; `url` needs the bot token. */
 const userFileSchema = z.object({
   id: z.string(),
@@ -39,7 +42,7 @@ export const userMessageSchema = z.object({
   ...installation,
   channel: z.string(),
   user: z.string(),
-  /** The person's workspace, if it is not that of the installation (Slack Connect). */
+  /** The person's workspace or organization, if Slack names another one than the installation's (Slack Connect, Enterprise Grid). */
   userTeam: z.string().optional(),
   ts: z.string(),
   threadTs: z.string().optional(),
@@ -143,8 +146,7 @@ const buttonClickSchema = z.object({
   channel: z.string().optional(),
   threadTs: z.string().optional(),
   user: z.string(),
-  /** The person's own workspace. */
-  userTeam: z.string().optional(),
+  userTeam,
   atMs: z.int(),
   button: z.discriminatedUnion("type", [
     z.object({ type: z.literal("cancel") }),
@@ -163,7 +165,7 @@ const formSubmittedSchema = z.object({
   requestId,
   ...installation,
   user: z.string(),
-  userTeam: z.string().optional(),
+  userTeam,
   atMs: z.int(),
   question: z.int().min(0),
   values: fieldValuesSchema,
@@ -183,7 +185,7 @@ const shortcutUsedSchema = z.object({
   /** When the shortcut was chosen, by Slack's clock. */
   actionTs: z.string(),
   user: z.string(),
-  userTeam: z.string().optional(),
+  userTeam,
   triggerId: z.string(),
 });
 export type ShortcutUsed = z.infer<typeof shortcutUsedSchema>;
@@ -200,7 +202,13 @@ const conversationOpenedSchema = z.object({
 export type ConversationOpened = z.infer<typeof conversationOpenedSchema>;
 
 /** A person opened the App Home. */
-const homeOpenedSchema = z.object({ type: z.literal("home_opened"), requestId, ...installation, user: z.string() });
+const homeOpenedSchema = z.object({
+  type: z.literal("home_opened"),
+  requestId,
+  ...installation,
+  user: z.string(),
+  userTeam,
+});
 export type HomeOpened = z.infer<typeof homeOpenedSchema>;
 
 /** A person pressed Slack's own stop button in a thread. `streams` are the messages that Slack has stopped with that. */
@@ -211,6 +219,7 @@ const sessionStoppedSchema = z.object({
   channel: z.string(),
   threadTs: z.string(),
   user: z.string(),
+  userTeam,
   streams: z.array(z.string()),
 });
 export type SessionStopped = z.infer<typeof sessionStoppedSchema>;

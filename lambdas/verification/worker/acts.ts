@@ -5,6 +5,7 @@ import type { ItemWrite } from "../../shared/engine/ports.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import { createConcurrencyLimit } from "../files/concurrency-limit.ts";
 import { FileRefused, type Files } from "../files/files.ts";
+import { actorOf } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
 import { type MessageContent, type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { readUserText } from "../slack/api/user-text.ts";
@@ -91,8 +92,12 @@ export function createRunAct({ now = Date.now, stopping, ...options }: ActOption
       case "cancel_thread":
         return { type: "thread_canceled", ...(await cancelThread({ task, signal })) };
       case "write_help": {
-        const person = { installation: installationOf(task), user: task.message.user, requestId: task.id, signal };
-        const [overview, locale] = await Promise.all([readOverview(person), gate.localeOf(person)]);
+        const actor = actorOf(task.message);
+        const person = { installation: installationOf(task), requestId: task.id, signal };
+        const [overview, locale] = await Promise.all([
+          readOverview({ ...person, actor }),
+          gate.localeOf({ ...person, user: actor.user }),
+        ]);
         return { type: "help_written", text: helpText({ overview, locale }) };
       }
       case "read_message":
@@ -160,10 +165,11 @@ export function createRunAct({ now = Date.now, stopping, ...options }: ActOption
 
   /** Cancels only those tasks of the thread that the person may cancel. */
   function cancelThread({ task, signal }: { task: Task; signal: AbortSignal }) {
-    const { user } = task.message;
     const mayCancel = async (id: string) => {
       const other = await taskOf(id);
-      return other !== undefined && gate.mayCancel({ task: other, user, signal });
+      if (other === undefined) return false;
+      const person = await gate.identify({ task: other, actor: actorOf(task.message), signal });
+      return gate.mayCancel({ task: other, person, signal });
     };
     return threads.cancelAll({ task, mayCancel });
   }
@@ -295,7 +301,7 @@ export function createNotify({ gate }: { gate: Pick<Gate, "isStranger" | "mayRef
     const isStranger = await gate.isStranger(notice);
     signal.throwIfAborted();
     const postIfDue = async () => {
-      if (await gate.mayRefuse({ ...notice, isStranger })) await post(signal);
+      if (await gate.mayRefuse({ ...notice, user: notice.actor.user, isStranger })) await post(signal);
     };
     const work = () => abortable({ promise: postIfDue(), signal });
     if (!isStranger) return allowed.take({ signal, work });
@@ -321,11 +327,12 @@ type RefuseRequest = { slack: SlackApi; notify: Notify; task: Task; text: TaskTe
 
 /** Tells the writer of a refused message the reason. */
 export async function postRefusalOnce({ slack, notify, task, text, signal }: RefuseRequest): Promise<void> {
-  const { user, threadTs } = task.message;
+  const { threadTs } = task.message;
+  const actor = actorOf(task.message);
   const [content] = text.parts(task);
   if (content === undefined || task.outcome === undefined) return;
   const post = (deadline: AbortSignal) => postRefusal(slack, task, content, deadline);
-  await notify({ task, user, kind: kindOf(task.outcome), threadTs, signal, post });
+  await notify({ task, actor, kind: kindOf(task.outcome), threadTs, signal, post });
 }
 
 async function postRefusal(slack: SlackApi, task: Task, content: MessageContent, signal: AbortSignal): Promise<void> {

@@ -6,6 +6,7 @@
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
+import type { Actor, Person } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import type { ButtonClickRefusal } from "../slack/messages/question.ts";
@@ -66,8 +67,13 @@ export function createHandleInteraction(options: Options): HandleInteraction {
       case "conversation_opened":
         return suggestPrompts(options, { opened: interaction, signal });
       case "home_opened": {
-        const { team, enterprise, user, requestId } = interaction;
-        return options.publishHome({ installation: { team, enterprise }, user, requestId, signal });
+        const { team, enterprise, user, userTeam, requestId } = interaction;
+        return options.publishHome({
+          installation: { team, enterprise },
+          actor: { user, userTeam },
+          requestId,
+          signal,
+        });
       }
       case "session_stopped":
         return handleSessionStopped({ stopped: interaction, signal });
@@ -110,8 +116,9 @@ function limitPerPerson({ queue, log, now }: Options, handle: HandleInteraction)
 /** Tells the person privately why the click had no effect. Best effort, and limited. */
 async function notifyRefusal(
   { gate, notify, slack, text }: Pick<Options, "gate" | "notify" | "slack" | "text">,
-  { task, user, refusal, signal }: { task: Task; user: string; refusal: ButtonClickRefusal; signal: AbortSignal },
+  { task, actor, refusal, signal }: { task: Task; actor: Actor; refusal: ButtonClickRefusal; signal: AbortSignal },
 ): Promise<void> {
+  const { user } = actor;
   const threadRef = threadRefOf(task);
   const call = { installation: installationOf(task), user, requestId: task.id };
   const post = async (deadline: AbortSignal) => {
@@ -119,13 +126,13 @@ async function notifyRefusal(
     const notice = text.buttonClickRefused({ refusal, locale });
     await slack.postEphemeral({ ...call, ...threadRef, text: notice, signal: deadline });
   };
-  await notify({ task, user, kind: refusal.type, threadTs: threadRef.threadTs, signal, post }).catch(() => {});
+  await notify({ task, actor, kind: refusal.type, threadTs: threadRef.threadTs, signal, post }).catch(() => {});
 }
 
 function createHandleButtonClick(options: Options) {
   const { store, queue, gate, questions, takeVote, retryByClick, log, now } = options;
-  async function cancel({ buttonClick, task, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
-    if (!(await gate.mayCancel({ task, user: buttonClick.user, signal }))) return { type: "not_yours" };
+  async function cancel({ task, person, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
+    if (!(await gate.mayCancel({ task, person, signal }))) return { type: "not_yours" };
     if (task.outcome !== undefined || task.state === "done") return { type: "over" };
     const body = encodeQueueMessage({ type: "cancel", requestId: task.id });
     await queue.send({ body, group: queueGroupOf(task) });
@@ -140,8 +147,8 @@ function createHandleButtonClick(options: Options) {
     const isOffered = asked?.index !== index || asked.answer !== undefined || option < asked.options.length;
     if (!isOffered) return { type: "over" };
     const given = { user: buttonClick.user, atMs: buttonClick.atMs, option };
-    const external = externalOf(buttonClick, task);
-    const decision = await questions.give({ requestId: task.id, index, answer: given, external, signal });
+    const { userTeam } = buttonClick;
+    const decision = await questions.give({ requestId: task.id, index, answer: given, userTeam, signal });
     switch (decision.type) {
       case "taken":
         return undefined;
@@ -156,18 +163,15 @@ function createHandleButtonClick(options: Options) {
     }
   }
 
-  async function vote({ buttonClick, task, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
-    const { button, user, atMs } = buttonClick;
+  async function vote({ buttonClick, task, person, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
+    const { button, atMs } = buttonClick;
     if (button.type !== "feedback") return undefined;
-    if (isFromOtherWorkspace(buttonClick, task)) return { type: "not_yours" };
-    const click = { user, atMs, vote: button.vote };
-    const refusal = await takeVote({ task, click, external: externalOf(buttonClick, task), signal });
+    const refusal = await takeVote({ task, person, click: { atMs, vote: button.vote }, signal });
     return refusal === "held" ? handleLater({ buttonClick, task }) : refusal;
   }
 
-  async function retry({ buttonClick, task, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
-    if (isFromOtherWorkspace(buttonClick, task)) return { type: "not_yours" };
-    const refusal = await retryByClick({ task, click: buttonClick, signal });
+  async function retry({ buttonClick, task, person, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
+    const refusal = await retryByClick({ task, person, atMs: buttonClick.atMs, signal });
     return refusal === "held" ? handleLater({ buttonClick, task }) : refusal;
   }
 
@@ -177,11 +181,10 @@ function createHandleButtonClick(options: Options) {
     await queue.send({ body: encodeQueueMessage(buttonClick), delayMs, group: queueGroupOf(task) });
   }
 
-  async function open({ buttonClick, task, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
+  async function open({ buttonClick, task, person, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
     const { button } = buttonClick;
     if (button.type !== "open_form") return undefined;
-    const external = externalOf(buttonClick, task);
-    return openForm(options, { click: { ...buttonClick, button }, task, external, signal });
+    return openForm(options, { button, task, person, signal });
   }
 
   function handle(clicked: Clicked): Promise<ButtonClickRefusal | undefined> {
@@ -203,15 +206,18 @@ function createHandleButtonClick(options: Options) {
     const fields = { request_id: buttonClick.requestId, operation: buttonClick.button.type, user: buttonClick.user };
     const task = await store.get({ id: buttonClick.requestId });
     if (task === undefined || !isShownTo(task, buttonClick)) return log.warn("button_click_without_task", fields);
-    const refusal = await handle({ buttonClick, task, signal });
+    const { user, userTeam } = buttonClick;
+    const actor = { user, userTeam };
+    const person = await gate.identify({ task, actor, signal });
+    const refusal = await handle({ buttonClick, task, person, signal });
     log.info("button_clicked", { ...fields, trace_id: readTraceId(task.trace), reason: refusal?.type });
     if (buttonClick.channel === undefined) {
-      const { user, requestId } = buttonClick;
+      const { requestId } = buttonClick;
       const canceling = refusal === undefined ? requestId : undefined;
       // In an organization, a click may name another workspace than the view was made for.
-      await options.publishHome({ installation: installationOf(task), user, requestId, canceling, signal });
+      await options.publishHome({ installation: installationOf(task), actor, requestId, canceling, signal });
     } else if (refusal !== undefined) {
-      await notifyRefusal(options, { task, user: buttonClick.user, refusal, signal });
+      await notifyRefusal(options, { task, actor, refusal, signal });
     }
   };
 }
@@ -228,25 +234,15 @@ function createHandleFormSubmitted(options: Options) {
     const fields = { request_id: form.requestId, operation: "form", user: form.user };
     const task = await store.get({ id: form.requestId });
     if (task === undefined) return log.warn("button_click_without_task", fields);
-    const refusal = await giveForm(options, { form, task, external: externalOf(form, task), signal });
+    const refusal = await giveForm(options, { form, task, signal });
     log.info("button_clicked", { ...fields, trace_id: readTraceId(task.trace), reason: refusal?.type });
-    if (refusal !== undefined) await notifyRefusal(options, { task, user: form.user, refusal, signal });
+    if (refusal === undefined) return;
+    const actor = { user: form.user, userTeam: form.userTeam };
+    await notifyRefusal(options, { task, actor, refusal, signal });
   };
 }
 
-/** Slack does not say with a click whether the channel is shared, so the task's message decides that. */
-function externalOf({ userTeam }: ButtonClick | FormSubmitted, { message }: Task): Task["message"]["external"] {
-  if (message.external === undefined) return undefined;
-  return userTeam === message.team || userTeam === message.enterprise ? "channels" : "people";
-}
-
-/** In a channel that is shared with other organizations, the rules decide about people of other workspaces. */
-function isFromOtherWorkspace({ team, enterprise }: ButtonClick, { message }: Task): boolean {
-  const isSameOrganization = enterprise !== undefined && enterprise === message.enterprise;
-  return team !== message.team && !isSameOrganization && message.external === undefined;
-}
-
-type Clicked = { buttonClick: ButtonClick; task: Task; signal: AbortSignal };
+type Clicked = { buttonClick: ButtonClick; task: Task; person: Person; signal: AbortSignal };
 
 /** Suggests the configured prompts in a newly opened conversation. Best effort. */
 async function suggestPrompts(
@@ -271,14 +267,15 @@ function mayHaveUnrecordedStream({ stream, wait, lease }: Task): boolean {
 }
 
 /**
- * Cancels the tasks of the thread that the person may cancel. A task whose stream Slack has stopped is canceled in any case, because
- * everybody sees that it was stopped. The session's status changes when the tasks end, or at once if there are none.
+ * Cancels the tasks of the thread that the person may cancel. A task whose stream Slack has stopped is canceled for all of the workspace's
+ * people, because everybody sees that it was stopped; after a stop by somebody else it goes on, and its answer is posted as a whole. The
+ * session's status changes when the tasks end, or at once if there are none.
  */
 function createHandleSessionStopped(options: Options) {
   const { store, queue, gate, threads, slack, log } = options;
 
   return async ({ stopped, signal }: { stopped: SessionStopped; signal: AbortSignal }): Promise<void> => {
-    const { team, enterprise, channel, threadTs, user, streams, requestId } = stopped;
+    const { team, enterprise, channel, threadTs, user, userTeam, streams, requestId } = stopped;
     const ids = await threads.listed({ thread: `${channel}/${threadTs}` });
     const listed = await Promise.all(ids.map((id) => store.get({ id })));
     const tasks = listed.filter((task) => task !== undefined);
@@ -286,12 +283,15 @@ function createHandleSessionStopped(options: Options) {
     const hasUnrecorded = streams.some((ts) => !recorded.includes(ts));
     let refused: Task | undefined;
     let canceled = 0;
+    const actor = { user, userTeam };
     for (const task of tasks) {
       if (task.outcome !== undefined || task.state === "done") continue;
       if (!isOfInstallation(task, { team, enterprise })) continue;
       const isOwn = task.stream?.messages.some(({ ts }) => streams.includes(ts)) === true;
       const isStreamStopped = isOwn || (hasUnrecorded && mayHaveUnrecordedStream(task));
-      if (isStreamStopped || (await gate.mayCancel({ task, user, signal }))) {
+      const person = await gate.identify({ task, actor, signal });
+      const isFromHere = person.external !== "people";
+      if ((isStreamStopped && isFromHere) || (await gate.mayCancel({ task, person, signal }))) {
         await queue.send({
           body: encodeQueueMessage({ type: "cancel", requestId: task.id }),
           group: queueGroupOf(task),
@@ -301,7 +301,7 @@ function createHandleSessionStopped(options: Options) {
     }
     log.info("session_stopped", { request_id: requestId, user, count: canceled });
     if (refused !== undefined && canceled === 0) {
-      await notifyRefusal(options, { task: refused, user, refusal: { type: "not_yours" }, signal });
+      await notifyRefusal(options, { task: refused, actor, refusal: { type: "not_yours" }, signal });
     }
     if (ids.length > 0) return;
     const session = { installation: { team, enterprise }, channel, threadTs, user, requestId, signal };

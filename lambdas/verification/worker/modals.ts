@@ -6,6 +6,7 @@
 import { checkFieldValues } from "../../../contracts/field-values.ts";
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
+import type { Person } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { buildAskAboutModal, buildShortcutRefusalModal, toFieldValues } from "../slack/messages/modal.ts";
@@ -13,7 +14,7 @@ import type { ButtonClickRefusal } from "../slack/messages/question.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import { takeAnswer } from "../task/asking.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
-import type { ButtonClick, FormSubmitted, ShortcutUsed, UserMessage } from "../task/messages.ts";
+import type { ButtonClick, FormSubmitted, ShortcutUsed } from "../task/messages.ts";
 import { installationOf, type Locale, queueGroupOf, receivedTask, type Task } from "../task/task.ts";
 import { isSlackError } from "./own-posts.ts";
 import { heldDelayMs, type Notify, type Questions } from "./questions.ts";
@@ -40,21 +41,21 @@ async function localeOf({ gate }: Pick<ModalOptions, "gate">, query: PersonQuery
   return gate.localeOf({ ...query, signal }).catch(() => undefined);
 }
 
-export type FormClick = ButtonClick & { button: { type: "open_form" } };
+type OpenFormButton = Extract<ButtonClick["button"], { type: "open_form" }>;
 
 /** Opens the modal with the question's fields, for a person who may answer it. Resolves to why it is not opened. */
 export async function openForm(
   options: Pick<ModalOptions, "gate" | "slack" | "text" | "now">,
-  request: { click: FormClick; task: Task; external: UserMessage["external"]; signal: AbortSignal },
+  request: { button: OpenFormButton; task: Task; person: Person; signal: AbortSignal },
 ): Promise<ButtonClickRefusal | undefined> {
   const { gate, slack, text, now } = options;
-  const { click, task, external, signal } = request;
-  const { user, button } = click;
+  const { button, task, person, signal } = request;
+  const { user } = person;
   const atMs = now();
   const given = { user, atMs, callId: "" };
   const taken = takeAnswer({ task, index: button.question, answer: given, nowMs: atMs });
   if ("notTaken" in taken) return taken.notTaken;
-  if (!(await gate.mayAnswer({ task, user, external, signal }))) return { type: "not_yours" };
+  if (!(await gate.mayAnswer({ task, person, signal }))) return { type: "not_yours" };
   const installation = installationOf(task);
   const isAsker = user === task.message.user && task.locale !== undefined;
   const locale = isAsker ? task.locale : await localeOf(options, { installation, user, requestId: task.id, signal });
@@ -76,12 +77,12 @@ function toOpeningRefusal(thrown: unknown): ButtonClickRefusal | undefined {
   return { type: thrown.slackError === "expired_trigger_id" ? "form_too_late" : "form_not_opened" };
 }
 
-type SubmittedForm = { form: FormSubmitted; task: Task; external: UserMessage["external"]; signal: AbortSignal };
+type SubmittedForm = { form: FormSubmitted; task: Task; signal: AbortSignal };
 
 /** Gives the values to the task as its answer. Resolves to why they have no effect. */
 export async function giveForm(
   { queue, questions, now }: Pick<ModalOptions, "queue" | "questions" | "now">,
-  { form, task, external, signal }: SubmittedForm,
+  { form, task, signal }: SubmittedForm,
 ): Promise<ButtonClickRefusal | undefined> {
   const { question } = task;
   const { user, atMs, question: index, submissionId: from } = form;
@@ -91,7 +92,7 @@ export async function giveForm(
   // The ingress has checked the inputs, so only a form of another version comes here.
   if ("problems" in checked) return { type: "form_not_opened" };
   const answer = { user, atMs, fields: checked.values, from };
-  const decision = await questions.give({ requestId: task.id, index, answer, external, signal });
+  const decision = await questions.give({ requestId: task.id, index, answer, userTeam: form.userTeam, signal });
   switch (decision.type) {
     case "taken":
       return undefined;
@@ -163,8 +164,9 @@ async function readChannel(slack: SlackApi, request: Parameters<SlackApi["channe
   }
 }
 
-function externalOf({ userTeam, team, enterprise }: ShortcutUsed): "channels" | "people" {
-  return userTeam === undefined || userTeam === team || userTeam === enterprise ? "channels" : "people";
+/** The gate asks Slack about people whom Slack does not name as the workspace's own. */
+function externalOf({ userTeam, team }: ShortcutUsed): "channels" | "people" {
+  return userTeam === team ? "channels" : "people";
 }
 
 /** Tells the person privately that the modal did not open. Best effort, and limited. */
@@ -172,11 +174,12 @@ async function notifyUnopened(
   { notify, slack, text }: ModalOptions,
   { shortcut, locale, signal }: { shortcut: ShortcutUsed; locale: Locale; signal: AbortSignal },
 ): Promise<void> {
-  const { requestId, team, enterprise, channel, user, ts, threadTs } = shortcut;
+  const { requestId, team, enterprise, channel, user, userTeam, ts, threadTs } = shortcut;
+  const actor = { user, userTeam };
   const message = { appId: "", team, enterprise, channel, user, ts, direct: channel.startsWith("D"), text: "" };
   const task = receivedTask({ requestId, receivedAtMs: 0, trace: { traceparent: "" }, message });
   const notice = text.buttonClickRefused({ refusal: { type: "shortcut_not_opened" }, locale });
   const call = { installation: { team, enterprise }, channel, threadTs, user, requestId, text: notice };
   const post = (deadline: AbortSignal) => slack.postEphemeral({ ...call, signal: deadline });
-  await notify({ task, user, kind: "shortcut_not_opened", threadTs, signal, post }).catch(() => {});
+  await notify({ task, actor, kind: "shortcut_not_opened", threadTs, signal, post }).catch(() => {});
 }

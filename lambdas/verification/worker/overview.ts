@@ -3,8 +3,8 @@ import type { Config } from "../../shared/config/schema.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
+import type { Actor } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
-import { listWorkspaceRules } from "../gate/rules.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import { homeBlocks, maxHomeTasks } from "../slack/messages/home.ts";
 import type { Overview, OverviewRoute, OwnTask } from "../slack/messages/overview.ts";
@@ -12,7 +12,7 @@ import type { TaskText } from "../slack/messages/task-text.ts";
 import type { Installation } from "../task/messages.ts";
 import { personKeyOf, type Task, threadRefOf } from "../task/task.ts";
 
-type Person = { installation: Installation; user: string; requestId: string; signal: AbortSignal };
+type Person = { installation: Installation; actor: Actor; requestId: string; signal: AbortSignal };
 
 /** `canceling` is a task that was just asked to end, which its record may not say yet. Rejects if the store or Slack is unavailable. */
 export type ReadOverview = (person: Person & { canceling?: string | undefined }) => Promise<Overview>;
@@ -28,7 +28,7 @@ type Options = {
 export function createReadOverview({ config, contact, store, gate, text }: Options): ReadOverview {
   const { assistant, command } = config.slack;
 
-  async function listTasks({ installation, user, canceling }: Parameters<ReadOverview>[0]) {
+  async function listTasks({ installation, actor: { user }, canceling }: Parameters<ReadOverview>[0]) {
     const key = personKeyOf({ team: installation.team, user });
     const { items, cursor } = await store.list({ index: "principal", key, limit: maxListed });
     // A message that is not accepted yet may be no task.
@@ -38,12 +38,11 @@ export function createReadOverview({ config, contact, store, gate, text }: Optio
   }
 
   return async (request) => {
-    const { installation, user, requestId, signal } = request;
-    const { team } = installation;
-    const routes = listWorkspaceRules({ rules: config.routes, team, isShared: false });
+    const { installation, actor, requestId, signal } = request;
+    const routes = config.routes.filter(({ team }) => team === undefined || team === installation.team);
     const channels = [...new Set(routes.flatMap(({ channel }) => channel ?? []))];
     const [{ mayAsk, rules, quota, channels: allowed }, own] = await Promise.all([
-      gate.accessOf({ installation, user, channels, requestId, signal }),
+      gate.accessOf({ installation, actor, channels, requestId, signal }),
       listTasks(request),
     ]);
     const usable = routes.flatMap(({ word, channel, destination: [destination] }): OverviewRoute[] =>
@@ -100,12 +99,13 @@ export function createPublishHome({
   now: () => number;
 }): PublishHome {
   return async (request) => {
-    const { installation, user, requestId } = request;
+    const { installation, actor, canceling, requestId } = request;
+    const { user } = actor;
     const signal = AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)]);
     const person = { installation, user, requestId, signal };
     try {
       const [overview, locale] = await Promise.all([
-        readOverview({ ...person, canceling: request.canceling }),
+        readOverview({ installation, actor, canceling, requestId, signal }),
         gate.localeOf(person),
       ]);
       await slack.publishHome({ ...person, blocks: homeBlocks({ overview, locale, nowMs: now() }) });

@@ -1,6 +1,7 @@
 /** Shows an agent's questions, and stores a person's reply in the task's record by compare-and-set, so that the first reply counts. */
 
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
+import { type Actor, actorOf } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import { questionPart } from "../slack/messages/blocks.ts";
@@ -8,13 +9,12 @@ import type { TaskText } from "../slack/messages/task-text.ts";
 import { isWrittenAfter, type ReplyRefusal, takeAnswer } from "../task/asking.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { TaskEvent } from "../task/events.ts";
-import type { UserMessage } from "../task/messages.ts";
 import { type GivenAnswer, installationOf, queueGroupOf, type Task, threadRefOf } from "../task/task.ts";
 import { type Indicators, markReplyTaken } from "./indicators.ts";
 import { ownPostsOrKnown } from "./own-posts.ts";
 import type { Threads } from "./threads.ts";
 
-type Notice = { task: Task; user: string; kind: string; threadTs: string | undefined; signal: AbortSignal };
+type Notice = { task: Task; actor: Actor; kind: string; threadTs: string | undefined; signal: AbortSignal };
 
 /** Calls `post` if the limits on notices allow it now. Ignores a failure of Slack. Rejects for other failures. */
 export type Notify = (notice: Notice & { post: (signal: AbortSignal) => Promise<void> }) => Promise<void>;
@@ -46,8 +46,8 @@ export type Questions = {
     index?: number;
     saidTs?: string;
     answer: Given;
-    /** Where the person who replies stands in a shared channel. */
-    external: UserMessage["external"];
+    /** The workspace that Slack names for the person who replies. */
+    userTeam: Actor["userTeam"];
     signal: AbortSignal;
   }): Promise<ReplyResult>;
   /** Gives the message as a reply, if its thread waits for one. `reconcile`: an earlier try may have given it. */
@@ -73,7 +73,7 @@ export function createQuestions(options: {
 }): Questions {
   const { store, taskOf, queue, threads, gate, notify, slack, text, indicators, newId, now } = options;
   async function give(request: Parameters<Questions["give"]>[0]): Promise<ReplyResult> {
-    const { requestId, index, saidTs, answer, external, signal } = request;
+    const { requestId, index, saidTs, answer, userTeam, signal } = request;
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const task = await taskOf(requestId);
       if (task === undefined) return { type: "over" };
@@ -87,7 +87,8 @@ export function createQuestions(options: {
       const taken = takeAnswer({ task, ...asked, answer: { ...answer, callId: newId() }, nowMs });
       if ("notTaken" in taken) return taken.notTaken;
       if (answer.option === undefined && !answer.text && answer.fields === undefined) return { type: "says_nothing" };
-      if (!(await gate.mayAnswer({ task, user: answer.user, external, signal }))) return { type: "not_yours" };
+      const person = await gate.identify({ task, actor: { user: answer.user, userTeam }, signal });
+      if (!(await gate.mayAnswer({ task, person, signal }))) return { type: "not_yours" };
       if (task.lease !== undefined && task.lease.untilMs > nowMs) return { type: "held" };
       // The wake-up is sent first, as in every step, so that no stored answer is left without one.
       const seq = task.wakeSeq + 1;
@@ -109,8 +110,9 @@ export function createQuestions(options: {
     });
     let isOthers = false;
     const asking = await threads.asking({ task });
+    const { userTeam } = actorOf(message);
     for (const requestId of reconcile ? [...asking.before, ...asking.now] : asking.now) {
-      const given = await give({ requestId, saidTs: message.ts, answer, external: message.external, signal });
+      const given = await give({ requestId, saidTs: message.ts, answer, userTeam, signal });
       if (given.type === "held") return { type: "busy", delayMs: heldDelayMs(now() - task.receivedAtMs) };
       const isMeant = given.type === "taken" || given.type === "says_nothing";
       if (isMeant && message.files !== undefined) await notifyFilesIgnored({ task, signal });
@@ -125,13 +127,14 @@ export function createQuestions(options: {
 
   /** Tells the person privately that the files of a reply are not sent to the agent. Best effort, and limited. */
   async function notifyFilesIgnored({ task, signal }: { task: Task; signal: AbortSignal }): Promise<void> {
-    const { user } = task.message;
+    const actor = actorOf(task.message);
+    const { user } = actor;
     const refusal = { type: "files_left" } as const;
     const notice = text.buttonClickRefused({ refusal, locale: task.locale });
     const threadRef = threadRefOf(task);
     const call = { installation: installationOf(task), ...threadRef, requestId: task.id, user, text: notice };
     const post = (deadline: AbortSignal) => slack.postEphemeral({ ...call, signal: deadline });
-    await notify({ task, user, kind: refusal.type, threadTs: threadRef.threadTs, signal, post }).catch(() => {});
+    await notify({ task, actor, kind: refusal.type, threadTs: threadRef.threadTs, signal, post }).catch(() => {});
   }
 
   return { give, giveFromThread };

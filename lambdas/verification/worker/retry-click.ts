@@ -2,12 +2,12 @@
 
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Trace } from "../../shared/telemetry/telemetry.ts";
+import { isAsker, type Person } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import type { ButtonClickRefusal } from "../slack/messages/question.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
-import type { ButtonClick } from "../task/messages.ts";
 import { buttonRetryIdOf, createRetry, retryAdviceOf } from "../task/retry.ts";
 import { installationOf, type Task, threadRefOf } from "../task/task.ts";
 import { isOutcome, ownPosts } from "./own-posts.ts";
@@ -15,7 +15,9 @@ import { isOutcome, ownPosts } from "./own-posts.ts";
 /** `held`: the task is about to end, so try again soon. Rejects if the store, the queue or the gate is unavailable. */
 export type RetryByClick = (request: {
   task: Task;
-  click: Pick<ButtonClick, "user" | "atMs">;
+  person: Person;
+  /** The time of the click. */
+  atMs: number;
   signal: AbortSignal;
 }) => Promise<ButtonClickRefusal | "held" | undefined>;
 
@@ -40,24 +42,22 @@ export function createRetryByClick(options: {
     await slack.update({ ...target, content, key: { requestId: task.id, part }, signal });
   }
 
-  return async ({ task, click, signal }) => {
-    const { message } = task;
-    if (click.user !== message.user) return { type: "not_yours" };
+  return async ({ task, person, atMs, signal }) => {
+    if (!isAsker(task, person)) return { type: "not_yours" };
     if (retryAdviceOf(task) === undefined) return { type: "over" };
     if (task.state !== "done") return "held";
-    const isAllowed = await gate.mayAskThere({ task, user: click.user, external: message.external, signal });
-    if (!isAllowed) return { type: "not_allowed" };
+    if (!(await gate.mayAskThere({ task, person, signal }))) return { type: "not_allowed" };
     const requestId = buttonRetryIdOf(task);
     const earlier = await store.get({ id: requestId });
     // The same click may come again.
-    if (earlier !== undefined && earlier.receivedAtMs !== click.atMs) return { type: "retried" };
+    if (earlier !== undefined && earlier.receivedAtMs !== atMs) return { type: "retried" };
     if (earlier === undefined) {
       // The button stays, so that it can be used when there is room.
       const over = await gate.findOver({ task });
-      if (over !== undefined) return { type: "limited", ...over, atMs: click.atMs };
+      if (over !== undefined) return { type: "limited", ...over, atMs };
       // The worker creates one task of it, even if two clicks arrive before that.
-      const ask = createRetry({ task, requestId, receivedAtMs: click.atMs, trace: newTrace() });
-      await queue.send({ body: encodeQueueMessage(ask), group: message.team });
+      const ask = createRetry({ task, requestId, receivedAtMs: atMs, trace: newTrace() });
+      await queue.send({ body: encodeQueueMessage(ask), group: task.message.team });
     }
     await removeButton(task, signal).catch(() => {});
     return undefined;

@@ -9,6 +9,7 @@ import { conflict, retryOnConflict } from "../../shared/engine/records.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
 import type { WorkerDestination } from "../destinations.ts";
+import type { Person } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { ButtonClickRefusal } from "../slack/messages/question.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
@@ -28,9 +29,8 @@ export type Votes = {
 
 type VoteClick = {
   task: Task;
-  click: Pick<ButtonClick, "user" | "atMs"> & { vote: Vote["vote"] };
-  /** Where the person stands in a shared channel. */
-  external: Task["message"]["external"];
+  person: Person;
+  click: Pick<ButtonClick, "atMs"> & { vote: Vote["vote"] };
   signal: AbortSignal;
 };
 
@@ -84,12 +84,12 @@ export function createVotes(options: {
   }
 
   return {
-    async take({ task, click: { user, atMs, vote }, external, signal }) {
-      if (!(await gate.mayAskThere({ task, user, external, signal }))) return { type: "not_yours" };
+    async take({ task, person, click: { atMs, vote }, signal }) {
+      if (!(await gate.mayAskThere({ task, person, signal }))) return { type: "not_yours" };
       if (task.outcome?.type !== "answer" && !isAnswerErased(task)) return { type: "over" };
       if (task.lease !== undefined && task.lease.untilMs > now()) return "held";
       const { team } = task.message;
-      const voterId = voterIdOf({ team, user, zoneSecret: await zoneSecret() });
+      const voterId = voterIdOf({ team, user: person.user, zoneSecret: await zoneSecret() });
       const item = withVote(task, { voterId, vote, atMs });
       // Another writer was first.
       if (item !== task && (await store.replace({ item })) === undefined) return "held";

@@ -6,7 +6,10 @@ import { option, UsageError } from "../command.ts";
 import { type RuleFields, ruleFields } from "./rule-set.ts";
 
 const ids = {
-  team: { pattern: /^T[A-Z0-9]{0,63}$/, text: "a workspace's id such as T012AB3CD" },
+  team: {
+    pattern: /^[TE][A-Z0-9]{0,63}$/,
+    text: "the id of a workspace such as T012AB3CD, or of an organization such as E012AB3CD",
+  },
   channel: { pattern: /^[CDG][A-Z0-9]{0,63}$/, text: "a channel's id such as C012AB3CD" },
   user: { pattern: /^[UW][A-Z0-9]{0,63}$/, text: "a user's id such as U012AB3CD" },
   group: { pattern: /^S[A-Z0-9]{0,63}$/, text: "a user group's id such as S012AB3CD" },
@@ -21,7 +24,7 @@ const maxLabelLength = 80;
 export const fieldOptions = {
   team: option(
     "T",
-    "messages in the workspace with that id (T…). For people of another workspace (Slack Connect) it is the workspace where the app is installed",
+    "messages in the workspace with that id (T…), or in all workspaces of the organization (E…) in which the app is installed as a whole. For people of another workspace (Slack Connect) it is the workspace where the app is installed",
   ),
   channel: option("C", "messages in the channel or direct message with that id (C…, D…)"),
   user: option("U", "messages of the person with that id (U…)"),
@@ -48,6 +51,14 @@ export function readRuleFields(values: FieldValues): RuleFields {
     return [[field, value] as const];
   });
   return Object.fromEntries(given);
+}
+
+/** Refuses a rule that names no workspace if workspaces install the app themselves, because it would count nowhere. */
+export function requireWorkspace(rule: AllowlistRule, { hasManyWorkspaces }: { hasManyWorkspaces: boolean }): void {
+  if (rule.team !== undefined || !hasManyWorkspaces) return;
+  throw new UsageError(
+    "Give --team with the id of the workspace (T…) or organization (E…), because slack.install lets several install the app.",
+  );
 }
 
 export function readRule({ label, ...values }: FieldValues & { label?: string | undefined }): AllowlistRule {

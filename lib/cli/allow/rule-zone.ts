@@ -4,6 +4,7 @@ import { configPath } from "../../../lambdas/shared/config/load.ts";
 import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
 import type { TaskStore } from "../../../lambdas/shared/engine/ports.ts";
 import { changeRecord } from "../../../lambdas/shared/engine/records.ts";
+import { hasManyWorkspaces } from "../../../lambdas/verification/gate/border.ts";
 import {
   noStoredRules,
   parseStoredRules,
@@ -29,6 +30,8 @@ export type RuleZone = {
   /** The same for the rules of the configuration. */
   ofConfiguration: string;
   configured: readonly AllowlistRule[];
+  /** A rule without a workspace counts nowhere then. */
+  hasManyWorkspaces: boolean;
   configName: string;
   /** The options by which another command finds this zone, after a space; "" for the default. */
   zoneOptionsText: string;
@@ -44,6 +47,7 @@ export async function withRuleZone<T>(run: ZoneRun, values: ZoneValues, work: (z
       store: openRules(zone),
       ...describeEffect(zone),
       configured: zone.config().allowlist,
+      hasManyWorkspaces: hasManyWorkspaces(zone.config()),
       configName: basename(configPath({ directory: run.directory, file: config })),
       zoneOptionsText: options
         .map(([name, value]) => (value === undefined ? "" : ` --${name} ${quoteForShell(value)}`))
@@ -66,10 +70,10 @@ function describeEffect({ at }: OpenZone): Pick<RuleZone, "sinceWhen" | "ofConfi
   return { sinceWhen: `${soon}, without a restart${later}`, ofConfiguration: "as of the zone's last start" };
 }
 
-/** Counts the stored rules, and closes the zone. */
-export async function countRules(zone: OpenZone): Promise<number> {
+/** Returns the stored rules, and closes the zone. */
+export async function listStoredRules(zone: OpenZone): Promise<readonly AllowlistRule[]> {
   try {
-    return (await readRules({ store: openRules(zone) }))?.rules.length ?? 0;
+    return (await readRules({ store: openRules(zone) }))?.rules.map(({ rule }) => rule) ?? [];
   } finally {
     await zone.close();
   }

@@ -14,7 +14,7 @@ import type { DestinationCheck } from "../../../lambdas/verification/checks/chec
 import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";
 import { startVerificationServer } from "../../../lambdas/verification/ingress/server.ts";
 import { isAnySet, neededSecrets } from "../../local/slack-installation.ts";
-import { countRules } from "../allow/rule-zone.ts";
+import { listStoredRules } from "../allow/rule-zone.ts";
 import { listNonSlackSecrets } from "../config-needs.ts";
 import { checkFromHere } from "../destinations/check.ts";
 import { openLocalZone } from "../zone/local-zone.ts";
@@ -102,12 +102,12 @@ export function createLocalGroups({ config, environment, location, closes, signa
             entry,
             signingSecret,
             allowlistCheck({
-              configured: config.allowlist.length,
+              config,
               // The file exists from the first start on.
               added: async () =>
                 existsSync(verificationFile)
-                  ? countRules(openLocalZone({ file: verificationFile, config: () => config }))
-                  : 0,
+                  ? listStoredRules(openLocalZone({ file: verificationFile, config: () => config }))
+                  : [],
               stageOption: "",
             }),
           ]

@@ -2,12 +2,13 @@
 
 import { randomUUID } from "node:crypto";
 import { sekisho } from "../../../lambdas/shared/command-line.ts";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
+import type { AllowlistRule, Config } from "../../../lambdas/shared/config/schema.ts";
 import { formatSecretName } from "../../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
 import { botIdentity } from "../../../lambdas/verification/checks/bot-identity.ts";
 import { toPrintable } from "../../../lambdas/verification/checks/health-requests.ts";
 import type { BotAnswer } from "../../../lambdas/verification/checks/operator-call.ts";
+import { hasManyWorkspaces } from "../../../lambdas/verification/gate/border.ts";
 import { botScopes } from "../../../lambdas/verification/slack/api/manifest.ts";
 import { callWebApi, toSlackError } from "../../../lambdas/verification/slack/api/web-call.ts";
 import { describeHeldSecret } from "../../local/slack-secrets.ts";
@@ -240,21 +241,28 @@ export function entryChecks({ reference, readSecret, open, now = Date.now }: Ent
 }
 
 type AllowlistSource = {
-  configured: number;
-  /** Counts the rules of `sekisho allow`. */
-  added: () => Promise<number>;
+  config: Pick<Config, "allowlist" | "slack">;
+  /** The rules of `sekisho allow`. */
+  added: () => Promise<readonly AllowlistRule[]>;
   stageOption: string;
 };
 
-/** An empty allowlist lets nobody in, which looks in Slack as if nothing worked. */
-export function allowlistCheck({ configured, added, stageOption }: AllowlistSource): Check {
+/** An empty allowlist lets nobody in, which looks in Slack as if nothing worked. A rule that names no workspace may count nowhere. */
+export function allowlistCheck({ config, added, stageOption }: AllowlistSource): Check {
   return row({
     name: "who may ask",
     needs: added,
-    check(count) {
-      if (configured + count > 0)
+    check(rules) {
+      const configured = config.allowlist.length;
+      const idle = hasManyWorkspaces(config) ? rules.filter(({ team }) => team === undefined).length : 0;
+      if (idle > 0) {
+        const what = `${idle} of ${rules.length} rules that sekisho allow added ${idle === 1 ? "names" : "name"} no workspace and let nobody in, because slack.install lets several install the app.`;
+        const list = `${sekisho} allow list${stageOption}`;
+        return warning(what, `Run ${list}, add each of them again with --team, and remove the old ones.`);
+      }
+      if (configured + rules.length > 0)
         return ok(
-          `${configured} ${configured === 1 ? "rule" : "rules"} in the configuration, ${count} added by sekisho allow.`,
+          `${configured} ${configured === 1 ? "rule" : "rules"} in the configuration, ${rules.length} added by sekisho allow.`,
         );
       const command = `${sekisho} allow add --team T012AB3CD${stageOption}`;
       return warning("Nobody: there is no rule.", `Run ${command} with your workspace's ID.`);

@@ -10,7 +10,7 @@ import type { ConfigLocation } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
 import { type WorkerAnswer, workerAnswerSchema } from "../../../lambdas/verification/checks/operator-call.ts";
-import { countRules } from "../allow/rule-zone.ts";
+import { listStoredRules } from "../allow/rule-zone.ts";
 import { callerIdentity, requireVerificationAccount } from "../aws/account.ts";
 import { askWorker, workerTimeoutMs } from "../aws/ask-worker.ts";
 import { type AwsCall, callAws } from "../aws/aws-failure.ts";
@@ -177,8 +177,9 @@ export async function createStageGroups({ config, named, location, signal }: Sta
         entry,
         signingSecret,
         allowlistCheck({
-          configured: config.allowlist.length,
-          added: () => stack().then(async () => countRules(await openStageZone({ config, stage: stageName, signal }))),
+          config,
+          added: () =>
+            stack().then(async () => listStoredRules(await openStageZone({ config, stage: stageName, signal }))),
           stageOption,
         }),
       ],

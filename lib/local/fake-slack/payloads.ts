@@ -212,6 +212,7 @@ export function createSubmissionForm(submitted: { modal: OpenModal; state: objec
   const payload = {
     type: "view_submission",
     ...whoseFields(modal),
+    ...submitterTeam(modal),
     api_app_id: workspace.app,
     token,
     trigger_id: triggerId,
@@ -247,7 +248,14 @@ export function createShortcutForm(used: {
   return { payload: JSON.stringify(payload) };
 }
 
-/** Who did it, and through which installation. */
+/** With the submission of a person of another organization, Slack names that person's workspace. The view names the installation. */
+function submitterTeam({ user, channel }: OpenModal) {
+  const { sharedWith } = findFakeChannel(channel) ?? {};
+  const team = findFakeTeam(findFakePerson(user)?.team);
+  return team === undefined || team.id !== sharedWith ? {} : { team: { id: team.id, domain: team.domain } };
+}
+
+/** Who did it, and through which installation. In a shared channel, only `user` names the workspace of a person of another one. */
 function whoseFields({ user, channel }: { user: string; channel: string }) {
   const { id, domain, enterprise } = findTeamOfChannel(channel);
   const isInOrganization = enterprise !== undefined;

@@ -185,9 +185,11 @@ export type FilledIn = Readonly<Record<string, string | readonly string[]>>;
 /** The modal as `views.open` and its submission show it. */
 export function toViewPayload({ id, channel, view }: OpenModal, state: object = { values: {} }) {
   const { blocks, callback_id = "", private_metadata = "", external_id = "", ...rest } = view;
+  const { id: team, enterprise = team } = findTeamOfChannel(channel);
   return {
     id,
-    team_id: findTeamOfChannel(channel).id,
+    team_id: team,
+    app_installed_team_id: enterprise,
     ...rest,
     blocks: blocks.map((block, index) => ({ block_id: `b${index}`, ...block })),
     callback_id,

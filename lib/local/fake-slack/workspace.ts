@@ -14,7 +14,14 @@ export type FakeSlackChannel = {
 
 /** `user` is the bot user of the installation. An organization has one for all its workspaces. */
 export type FakeSlackTeam = { id: string; name: string; domain: string; enterprise?: string; user: string };
-export type FakeSlackPerson = { id: string; name: string; locale: string; team: string };
+/** `team` is the workspace that Slack names for the person; in an organization there may be others to which the person belongs. */
+export type FakeSlackPerson = {
+  id: string;
+  name: string;
+  locale: string;
+  team: string;
+  otherTeams?: readonly string[];
+};
 
 export const workspace = {
   team: "TSTANDIN",
@@ -46,7 +53,8 @@ export const people: readonly FakeSlackPerson[] = [
   { id: workspace.person, name: "You", locale: "en-US", team: workspace.team },
   { id: "UHANAKO", name: "Hanako", locale: "ja-JP", team: workspace.team },
   { id: "UOUTSIDER", name: "Olive", locale: "en-GB", team: "TSECOND" },
-  { id: "UGRID", name: "Gustav", locale: "de-DE", team: "TGRID" },
+  { id: "UGRID", name: "Gustav", locale: "de-DE", team: "TGRID", otherTeams: ["TGRIDTWO"] },
+  { id: "UCOLLEAGUE", name: "Greta", locale: "de-DE", team: "TGRIDTWO" },
 ];
 
 /** User groups and their members. */
@@ -66,7 +74,7 @@ export const channels: readonly FakeSlackChannel[] = [
   { id: "DHANAKO", name: "Sekisho", direct: true, team, people: ["UHANAKO"] },
   { id: "CSECOND", name: "second", direct: false, team: "TSECOND", people: ["UOUTSIDER"] },
   { id: "DSECOND", name: "Sekisho", direct: true, team: "TSECOND", people: ["UOUTSIDER"] },
-  { id: "CGRID", name: "grid", direct: false, team: "TGRID", people: ["UGRID"] },
+  { id: "CGRID", name: "grid", direct: false, team: "TGRID", people: ["UGRID", "UCOLLEAGUE"] },
   { id: "DGRID", name: "Sekisho", direct: true, team: "TGRID", people: ["UGRID"] },
   { id: "CGRIDTWO", name: "grid-two", direct: false, team: "TGRIDTWO", people: ["UGRID"] },
 ];

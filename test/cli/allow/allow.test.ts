@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { configFields } from "../../../lambdas/shared/config/schema.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
-import { createGate, parseUsage } from "../../../lambdas/verification/gate/gate.ts";
+import { createGate } from "../../../lambdas/verification/gate/gate.ts";
+import { parseUsage } from "../../../lambdas/verification/gate/quotas.ts";
 import { parseRefusalRecord } from "../../../lambdas/verification/gate/refusals.ts";
 import { maxRules, maxRulesBytes, noStoredRules, parseStoredRules } from "../../../lambdas/verification/gate/rules.ts";
 import { withRule } from "../../../lib/cli/allow/rule-set.ts";
@@ -76,7 +77,10 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
   }
 
   it("lets in whom a rule was added for, until it is removed", async () => {
-    const slack = { groupMembers: async () => [], person: async () => ({ locale: undefined }) };
+    const slack = {
+      groupMembers: async () => [],
+      person: async () => ({ locale: undefined, workspaces: [], organization: undefined }),
+    };
     const { signal } = new AbortController();
     const { message, requestId } = sampleAsk({ user: "U7" });
     // A new one each time: what an old one knows it may keep for some seconds.
@@ -201,9 +205,7 @@ describe("sekisho allow", () => {
     [["add", "--channel", "#general"], "--channel is a channel's id"],
     [["add", "--user", "C012AB3CD"], "--user is a user's id"],
     [["add", "--group", "U012AB3CD"], "--group is a user group's id"],
-    [["add", "--team", "acme"], "--team is a workspace's id"],
-    // An organization's would fit nobody.
-    [["add", "--team", "E012AB3CD"], "--team is a workspace's id"],
+    [["add", "--team", "acme"], "--team is the id of a workspace"],
     [["add", "--user", "U1", "--label", "two\nlines"], "--label is a text"],
     [["add", "--user", "U1", "--label", "x".repeat(81)], "--label is a text"],
     [["remove"], "Name one rule"],
@@ -221,6 +223,30 @@ describe("sekisho allow", () => {
   ])("%j is refused with 2 and what would be right", async (args, text) => {
     const refused = await commandHere(["allow", ...args], {});
     expect(refused).toMatchObject(refusing(2, text));
+  });
+
+  it("refuses a rule without a workspace where several may install the app, and says which stored rules have no effect", async () => {
+    const place = await openSqlitePlace();
+    const store = `${place.folder}/verification.db`;
+    const install = { clientId: "1.2", clientSecret: { env: "SECRET" } };
+    const write = (name: string, json: object) => writeConfig({ folder: place.folder, name, json });
+    const alone = write("alone.json", {});
+    const config = write("installed.json", { slack: { install } });
+    const allow = (...args: string[]) => commandHere(["allow", ...args, "--store", store, "--config", config], {});
+    expect(await commandHere(["allow", "add", "--user", "U7", "--store", store, "--config", alone], {})).toMatchObject(
+      printing("Added rule 1"),
+    );
+    expect(await allow("add", "--bot", "A1")).toMatchObject(refusing(2, "Give --team"));
+    expect(await allow("add", "--team", "E1", "--bot", "A1")).toMatchObject(printing("Added rule 2"));
+    const { stdout, stderr } = await allow("list");
+    expect(stdout).toMatch(/user U7 .*lets nobody in/);
+    expect(stdout).not.toMatch(/bot A1.*lets nobody in/);
+    expect(stderr).toContain("Add it again with --team");
+    const why = await allow("why", "--team", "T1", "--channel", "C1", "--user", "U7");
+    expect(why).toMatchObject({ code: 1, stdout: expect.stringContaining("--team T1 --channel C1 --user U7") });
+    const bot = await allow("why", "--team", "T1", "--channel", "C1", "--bot", "A1");
+    expect(bot.stdout).toContain("in all of E1");
+    await place.close();
   });
 
   it("says where it looked where nothing was ever started, and makes no file", async () => {

@@ -269,6 +269,17 @@ describe("sekisho doctor explains about Slack", () => {
     );
   });
 
+  it("a stored rule that names no workspace where several may install the app", async () => {
+    configured();
+    const file = join(machine.folder, ".sekisho", "verification.db");
+    await openSqliteEngine({ file }).close();
+    expect((await commandHere(["allow", "add", "--user", "U7", "--store", file], {})).code).toBe(0);
+    configured({ slack: { install: { clientId: "1.2", clientSecret: { env: "SLACK_CLIENT_SECRET" } } } });
+    expect(told(await machine.doctor(withSlack), "who may ask")).toMatch(
+      /^warning: 1 of \d rules .* names no workspace and let.* nobody in.* → Run .*allow list/,
+    );
+  });
+
   it("a signing secret that no app has", async () => {
     configured();
     const found = await machine.doctor({ ...withSlack, SLACK_SIGNING_SECRET: "changeme" });

@@ -7,7 +7,7 @@ export { createExecutionWorker } from "../../../lambdas/execution/runs/execution
 export { parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 export { readItem, writeItem } from "../../../lambdas/shared/engine/records.ts";
 export { createDestinations } from "../../../lambdas/verification/destinations.ts";
-export { parseUsage } from "../../../lambdas/verification/gate/gate.ts";
+export { parseUsage } from "../../../lambdas/verification/gate/quotas.ts";
 export { parseRefusalRecord } from "../../../lambdas/verification/gate/refusals.ts";
 export { createPolicy } from "../../../lambdas/verification/gate/rules.ts";
 export { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";

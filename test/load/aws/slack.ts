@@ -60,7 +60,7 @@ export function openLoadSlack({
     },
     async person() {
       onCall("users.info");
-      return { locale: "en-US" };
+      return { locale: "en-US", workspaces: [], organization: undefined };
     },
     posts: unexpected,
     message: unexpected,

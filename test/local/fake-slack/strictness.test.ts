@@ -372,7 +372,7 @@ describe("the app's own manifests", () => {
           command: { name: "/sekisho" },
           assistant: {},
           install: { clientId: "1.2", clientSecret: { env: "SECRET" } },
-          admins: [{ group: "S1" }],
+          admins: [{ team: "T1", group: "S1" }],
         },
       },
       false,

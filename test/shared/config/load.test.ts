@@ -26,6 +26,16 @@ function directoryWith(text: string): string {
   return directory;
 }
 
+/** Several workspaces may install the app. */
+function withInstall(json: { slack?: object; [section: string]: unknown }): object {
+  const install = { clientId: "1.2", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
+  return { ...json, slack: { ...json.slack, install } };
+}
+
+function answeredBy(answerBy: unknown) {
+  return { destinations: { local: { transport: "https", questions: { answerBy } } } };
+}
+
 describe("the configuration file", () => {
   it("may be absent or empty: every default holds, and nobody is allowed", () => {
     const config = loadConfig({ directory: tmpdir() });
@@ -157,7 +167,12 @@ describe("the configuration file", () => {
     [{ slack: { command: { name: "sekisho" } } }, "slack.command.name: must be a slash and a name"],
     [{ slack: { command: { name: "/a", reply: 1 } } }, "slack.command.reply: unknown key; choose from: name, answerIn"],
     [{ slack: { admins: ["U1"] } }, 'slack.admins[0]: must be { "user": "U…" } or { "group": "S…" }'],
-    [{ allowlist: [{ team: "E012AB3CD" }] }, "allowlist[0].team: must be the id of a workspace (T…)"],
+    ...[
+      [{ allowlist: [{ team: "T1" }, { bot: "A1" }] }, "allowlist[1].team"] as const,
+      [{ allowlist: [{ channel: "C1" }] }, "allowlist[0].team"] as const,
+      [{ slack: { admins: [{ team: "T1", user: "U1" }, { group: "S1" }] } }, "slack.admins[1].team"] as const,
+      [answeredBy({ group: "S1" }), "destinations.local.questions.answerBy.team"] as const,
+    ].map(([json, path]): [object, string] => [withInstall(json), `${path}: is missing; set the id of the workspace`]),
     [
       { slack: { botToken: { secretsManager: "not a name" } } },
       "slack.botToken.secretsManager: must be the name or ARN",

@@ -3,8 +3,9 @@ import { beforeEach, describe, expect, it } from "@jest/globals";
 import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
 import { configFields } from "../../../lambdas/shared/config/schema.ts";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
-import { createGate, parseUsage } from "../../../lambdas/verification/gate/gate.ts";
+import { createGate } from "../../../lambdas/verification/gate/gate.ts";
 import { createLocales } from "../../../lambdas/verification/gate/people.ts";
+import { parseUsage } from "../../../lambdas/verification/gate/quotas.ts";
 import { parseRefusalRecord } from "../../../lambdas/verification/gate/refusals.ts";
 import { findRoute, noStoredRules, parseStoredRules } from "../../../lambdas/verification/gate/rules.ts";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
@@ -15,17 +16,20 @@ import { sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
 
 const { signal } = new AbortController();
 const { message, requestId } = sampleAsk();
+const own = (user: string) => ({ user, external: undefined });
 const away = () => Promise.reject(new Error("the store is away"));
 let nowMs = 1_760_000_000_000;
 let groups: Record<string, string[] | SlackError>;
 let calls: { group?: string; user?: string; team: string; enterprise: string | undefined }[];
 let locale: () => Promise<{ locale: string | undefined }>;
+let profiles: Record<string, { workspaces: string[]; organization?: string } | SlackError>;
 const { log, lines } = collectLog();
 
 beforeEach(() => {
   groups = {};
   calls = [];
   locale = async () => ({ locale: "en-US" });
+  profiles = {};
   lines.length = 0;
 });
 
@@ -51,7 +55,9 @@ function setUp(json: object = {}) {
       },
       async person({ user, installation: { team, enterprise } }) {
         calls.push({ user, team, enterprise });
-        return locale();
+        const profile = profiles[user] ?? { workspaces: ["T1"] };
+        if (profile instanceof SlackError) throw profile;
+        return { organization: undefined, ...profile, ...(await locale()) };
       },
     },
     log,
@@ -123,7 +129,7 @@ describe("who may ask", () => {
     const isIgnored = (n: number) => gate.isIgnored({ message, requestId: `r${n}`, signal });
     const refused = [
       await isIgnored(0),
-      await gate.isStranger({ task: sampleTask(), user: "U1", signal }),
+      await gate.isStranger({ task: sampleTask(), actor: { user: "U1", userTeam: "T1" }, signal }),
       await gate.mayRefuse({
         ...{ task: sampleTask(), user: "U1", isStranger: true },
         ...{ kind: "refused", threadTs: undefined },
@@ -227,21 +233,125 @@ describe("who may cancel", () => {
   it("is the asker, and the admins by name or by group", async () => {
     const { gate } = setUp({ slack: { admins: [{ user: "U2" }, { group: "S1" }] } });
     groups = { S1: ["U3"] };
-    const asked = ["U1", "U2", "U3", "U4"].map((user) => gate.mayCancel({ task, user, signal }));
+    const asked = ["U1", "U2", "U3", "U4"].map((user) => gate.mayCancel({ task, person: own(user), signal }));
     expect(await Promise.all(asked)).toEqual([true, true, true, false]);
     expect(calls).toHaveLength(1);
   });
 
   it("is not somebody else who may ask there", async () => {
     const { gate } = setUp({ allowlist: [{ channel: "C1" }] });
-    expect(await gate.mayCancel({ task, user: "U2", signal })).toBe(false);
+    expect(await gate.mayCancel({ task, person: own("U2"), signal })).toBe(false);
+  });
+});
+
+describe("where several workspaces may install the app", () => {
+  const slack = { locale: "en", install: { clientId: "1.2", clientSecret: { env: "SECRET" } } };
+  const bot = { ...message, user: "B2", botIds: ["B2", "A2"] };
+
+  it.each<[string, AllowlistRule, Partial<typeof message>]>([
+    ["channel", { channel: "C1" }, {}],
+    ["user", { user: "U1" }, {}],
+    ["group", { group: "S1" }, {}],
+    ["bot", { bot: "B2" }, bot],
+    ["app", { bot: "A2" }, bot],
+  ])("a rule for a %s counts only in the workspaces that it names", async (_kind, rule, changes) => {
+    groups = { S1: ["U1"] };
+    const elsewhere = { ...changes, team: "T9" };
+    profiles = { U1: { workspaces: ["T1", "T9"] } };
+    const unnamed = setUp({ slack, allowlist: [rule] });
+    expect([await unnamed.allowed(changes), await unnamed.allowed(elsewhere)]).toEqual([false, false]);
+    await unnamed.keep(rule, { ...rule, team: "T2" });
+    nowMs += 15_000;
+    expect([await unnamed.allowed(changes), await unnamed.allowed(elsewhere)]).toEqual([false, false]);
+    await unnamed.keep({ ...rule, team: "T1" });
+    nowMs += 15_000;
+    expect([await unnamed.allowed(changes), await unnamed.allowed(elsewhere)]).toEqual([true, false]);
+    const ofOrganization = setUp({ slack, allowlist: [{ ...rule, team: "E1" }] });
+    const named = ["E1", "E2", undefined].map((enterprise) => ofOrganization.allowed({ ...elsewhere, enterprise }));
+    expect(await Promise.all(named)).toEqual([true, false, false]);
+    expect(await setUp({ allowlist: [rule] }).allowed(elsewhere)).toBe(true);
+  });
+
+  it("admins count only in the workspaces that they name", async () => {
+    groups = { S1: ["U3"] };
+    const mayCancel = async (admins: object[], team: string) => {
+      const { gate } = setUp({ slack: { ...slack, admins } });
+      const task = sampleTask({ message: { ...message, team } });
+      return Promise.all(["U2", "U3"].map((user) => gate.mayCancel({ task, person: own(user), signal })));
+    };
+    const unnamed = [{ user: "U2" }, { group: "S1" }];
+    const named = unnamed.map((admin) => ({ team: "T1", ...admin }));
+    expect(await mayCancel(unnamed, "T1")).toEqual([false, false]);
+    expect([await mayCancel(named, "T1"), await mayCancel(named, "T9")]).toEqual([
+      [true, true],
+      [false, false],
+    ]);
+  });
+
+  it("a group answers questions only in the workspace that it names", async () => {
+    groups = { S1: ["U3"] };
+    const mayAnswer = (answerBy: object, team: string) => {
+      const far = { transport: "https", url: "http://127.0.0.1:9/rpc", questions: { answerBy } };
+      const { gate } = setUp({ slack, destinations: { far }, routes: [{ destination: "far" }] });
+      const task = sampleTask({ message: { ...message, team }, call: sampleCall({ destination: "far" }) });
+      return gate.mayAnswer({ task, person: own("U3"), signal });
+    };
+    const named = { team: "T1", group: "S1" };
+    const answers = [mayAnswer({ group: "S1" }, "T1"), mayAnswer(named, "T1"), mayAnswer(named, "T9")];
+    expect(await Promise.all(answers)).toEqual([false, true, false]);
+  });
+});
+
+describe("a person of whom Slack names another workspace", () => {
+  const foreign = { userTeam: "T2" };
+
+  it("may ask by rules for other organizations only, also where the channel is not shared", async () => {
+    profiles = { U1: { workspaces: ["T2"] } };
+    expect(await setUp({ allowlist: [{ channel: "C1", external: "channels" }] }).allowed(foreign)).toBe(false);
+    expect(await setUp({ allowlist: [{ channel: "C1", external: "people" }] }).allowed(foreign)).toBe(true);
+  });
+
+  it("is looked up once in five minutes, and nobody whom Slack names as the workspace's own ever is", async () => {
+    const { allowed } = setUp({ allowlist: [{ channel: "C1" }] });
+    profiles = { U1: { workspaces: ["T1", "T2"], organization: "E1" } };
+    expect([await allowed(foreign), await allowed(foreign), await allowed({ user: "U2" })]).toEqual([true, true, true]);
+    expect(calls.map(({ user }) => user)).toEqual(["U1"]);
+    profiles = { U1: { workspaces: ["T2"], organization: "E1" } };
+    nowMs += 5 * 60_000;
+    expect(await allowed(foreign)).toBe(false);
+  });
+
+  it("waits while Slack is unavailable, and is nobody's where Slack refuses, which is logged", async () => {
+    const { allowed } = setUp({ allowlist: [{ channel: "C1" }] });
+    profiles = { U1: new SlackError("unavailable") };
+    await expect(allowed(foreign)).rejects.toMatchObject({ kind: "unavailable" });
+    profiles = { U1: new SlackError("gone", { slackError: "missing_scope" }) };
+    expect(await allowed(foreign)).toBe(false);
+    const warned = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === "warn");
+    expect(warned).toMatchObject([{ message: "person_unreadable", user: "U1", slack_error: "missing_scope" }]);
+  });
+
+  it("reads of no rules of the workspace but those for other organizations", async () => {
+    profiles = { U1: { workspaces: ["T2"] } };
+    const people: AllowlistRule = { team: "T1", channel: "C1", external: "people" };
+    const { gate } = setUp({ allowlist: [{ team: "T1" }, people] });
+    const actor = { user: "U1", ...foreign };
+    const access = await gate.accessOf({
+      installation: { team: "T1" },
+      actor,
+      channels: ["C1", "C2"],
+      requestId,
+      signal,
+    });
+    expect(access).toMatchObject({ mayAsk: true, rules: [people], channels: ["C1"] });
   });
 });
 
 describe("a message where other organizations read along", () => {
   it("is refused by a rule that does not say so, and the refusal says why", async () => {
     const { gate, keep } = setUp({ allowlist: [{ channel: "C1" }] });
-    const shared = { ...message, external: "people" } as const;
+    profiles = { U1: { workspaces: ["T9"] } };
+    const shared = { ...message, userTeam: "T9", external: "people" } as const;
     expect(await gate.permit({ message: shared, requestId, signal })).toMatchObject({
       allowed: false,
       isExternal: true,
@@ -251,8 +361,8 @@ describe("a message where other organizations read along", () => {
     await keep({ channel: "C1", external: "channels" });
     nowMs += 15_000;
     expect(await gate.permit({ message: shared, requestId, signal })).toMatchObject({ allowed: false });
-    const own = { ...shared, external: "channels" } as const;
-    expect(await gate.permit({ message: own, requestId, signal })).toMatchObject({ allowed: true });
+    const ofOwn = { ...message, external: "channels" } as const;
+    expect(await gate.permit({ message: ofOwn, requestId, signal })).toMatchObject({ allowed: true });
   });
 });
 
@@ -271,7 +381,9 @@ describe("a message of another bot", () => {
   it("lets a person press its buttons as a person", async () => {
     const { gate } = setUp({ allowlist: [{ bot: "B2" }, { user: "U1" }] });
     const task = sampleTask({ message: posted });
-    const strangers = ["U1", "U2", "B2"].map((user) => gate.isStranger({ task, user, signal }));
+    const strangers = ["U1", "U2", "B2"].map((user) =>
+      gate.isStranger({ task, actor: { user, userTeam: "T1" }, signal }),
+    );
     expect(await Promise.all(strangers)).toEqual([false, true, true]);
   });
 });
@@ -286,8 +398,7 @@ describe("who may answer a question", () => {
     });
     return gate.mayAnswer({
       task: sampleTask({ call: sampleCall({ destination }) }),
-      user,
-      external: undefined,
+      person: own(user),
       signal,
     });
   };
@@ -309,7 +420,7 @@ describe("who may answer a question", () => {
       routes: [{ destination: "far" }],
     });
     const task = sampleTask({ call: sampleCall({ destination: "far" }) });
-    const by = (external: "channels" | "people") => gate.mayAnswer({ task, user: "U2", external, signal });
+    const by = (external: "channels" | "people") => gate.mayAnswer({ task, person: { user: "U2", external }, signal });
     expect([await by("channels"), await by("people")]).toEqual([true, false]);
   });
 
@@ -320,7 +431,7 @@ describe("who may answer a question", () => {
 
 describe("who may vote", () => {
   const mayVote = (rules: object, user: string, external?: "channels" | "people") =>
-    setUp({ allowlist: [rules] }).gate.mayAskThere({ task: sampleTask(), user, external, signal });
+    setUp({ allowlist: [rules] }).gate.mayAskThere({ task: sampleTask(), person: { user, external }, signal });
 
   it("is who may ask in the task's channel", async () => {
     expect([await mayVote({ user: "U2" }, "U1"), await mayVote({ user: "U2" }, "U2")]).toEqual([false, true]);
@@ -470,7 +581,8 @@ describe("the message itself", () => {
 });
 
 describe("what a person may do in a workspace", () => {
-  const person = { installation: { team: message.team }, user: message.user, channels: [], requestId, signal };
+  const actor = { user: message.user, userTeam: "T1" };
+  const person = { installation: { team: message.team }, actor, channels: [], requestId, signal };
   const accessBy = (allowlist: AllowlistRule[], slack: object = {}) =>
     setUp({ allowlist, slack: { locale: "en", ...slack } }).gate.accessOf(person);
 
@@ -517,7 +629,7 @@ describe("what a person may do in a workspace", () => {
     await gate.charge({ task: sampleTask(), untilMs: nowMs + 1000 });
     const left = { inPeriod: { left: 2, of: 3, spanMs: 3600_000 }, atOnce: { left: 1, of: 2 } };
     for (let time = 0; time < 2; time++) expect((await gate.accessOf(person)).quota).toEqual(left);
-    expect((await gate.accessOf({ ...person, user: "U2" })).quota.inPeriod?.left).toBe(3);
+    expect((await gate.accessOf({ ...person, actor: { ...actor, user: "U2" } })).quota.inPeriod?.left).toBe(3);
   });
 
   it("says when the next task is possible once the quota is used up", async () => {

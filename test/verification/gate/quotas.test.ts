@@ -13,7 +13,7 @@ import {
   remainingQuota,
   removeCharge,
   type Usage,
-} from "../../../lambdas/verification/gate/gate.ts";
+} from "../../../lambdas/verification/gate/quotas.ts";
 import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { forAll } from "../../doubles/for-all.ts";

@@ -6,13 +6,16 @@ import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
 import { configFields } from "../../../lambdas/shared/config/schema.ts";
 import {
   createPolicy,
-  matchRules,
+  matchRules as matchRulesAnywhere,
   noStoredRules,
   parseReadableRules,
   parseStoredRules,
+  type Requester,
 } from "../../../lambdas/verification/gate/rules.ts";
 import { forAll } from "../../doubles/for-all.ts";
 
+const matchRules = <Rule extends AllowlistRule>(request: { rules: readonly Rule[]; requester: Requester }) =>
+  matchRulesAnywhere({ ...request, hasManyWorkspaces: false });
 const requester = { team: "T1", channel: "C1", user: "U1" };
 const slackId = fc.constantFrom("T1", "C1", "U1", "X1");
 const anyRule = fc.record({ team: slackId, channel: slackId, user: slackId, group: slackId }, { requiredKeys: [] });

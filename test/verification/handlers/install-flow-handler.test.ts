@@ -127,9 +127,11 @@ suite(`the installation flow on Lambda${whyNoDynamoDb === undefined ? "" : ` (le
     });
     const person = (installation: { team: string; enterprise?: string }, user: string) =>
       slack.person({ installation, user, requestId: "r", signal: hangSignal() });
-    expect(await person({ team: "TSECOND" }, "UOUTSIDER")).toEqual({ locale: "en-GB" });
-    expect(await person({ team: "TGRIDTWO", enterprise: "ESTANDIN" }, "UGRID")).toHaveProperty("locale");
-    expect(await person({ team: "TSTANDIN" }, "UPERSON")).toEqual({ locale: "en-US" });
+    expect(await person({ team: "TSECOND" }, "UOUTSIDER")).toMatchObject({ locale: "en-GB" });
+    expect(await person({ team: "TGRIDTWO", enterprise: "ESTANDIN" }, "UGRID")).toMatchObject({
+      ...{ workspaces: ["TGRID", "TGRIDTWO"], organization: "ESTANDIN" },
+    });
+    expect(await person({ team: "TSTANDIN" }, "UPERSON")).toMatchObject({ locale: "en-US" });
     await expect(person({ team: "TELSEWHERE" }, "UPERSON")).rejects.toMatchObject({ kind: "gone" });
 
     fakeSlack.uninstall({ team: "TSECOND" });
@@ -138,7 +140,7 @@ suite(`the installation flow on Lambda${whyNoDynamoDb === undefined ? "" : ` (le
       slackError: "account_inactive",
     });
     await installIn(handler, { team: "TSECOND" });
-    expect(await person({ team: "TSECOND" }, "UOUTSIDER")).toEqual({ locale: "en-GB" });
+    expect(await person({ team: "TSECOND" }, "UOUTSIDER")).toMatchObject({ locale: "en-GB" });
   });
 });
 

@@ -452,6 +452,15 @@ describe("a button", () => {
     expect(messageOf("interactive", clicked(change))).toEqual({ ...expected, user: "U1", userTeam: "T0OTHER001" });
   });
 
+  it("names the person's workspace as Slack does, in a channel of another installation", () => {
+    // https://github.com/slackapi/java-slack-sdk/issues/1041
+    const change = { team: { id: "T0TEAM0001" }, user: { id: "U1", team_id: "T0OTHER001" } };
+    expect(messageOf("interactive", clicked(change))).toMatchObject({ team: "T0TEAM0001", userTeam: "T0OTHER001" });
+    const unknown = messageOf("interactive", clicked({ user: { id: "U1" } }));
+    expect(unknown).toMatchObject({ team: "T0TEAM0001" });
+    expect(unknown).not.toHaveProperty("userTeam");
+  });
+
   it("is known by its container where Slack sends neither message nor channel", () => {
     expect(messageOf("interactive", clicked({ message: undefined, channel: undefined }))).toEqual(expected);
   });
@@ -485,7 +494,7 @@ describe("the App Home", () => {
     expect(messageOf("events_api", { ...payload, event: { ...payload.event, tab: "home" } })).toEqual({
       type: "home_opened",
       requestId: interactionIdOf(message),
-      ...{ team: "T0TEAM0001", user: "U0USER0001" },
+      ...{ team: "T0TEAM0001", user: "U0USER0001", userTeam: "T0TEAM0001" },
     });
   });
 
@@ -545,12 +554,21 @@ describe("a conversation with the assistant", () => {
       type: "session_stopped",
       requestId: interactionIdOf(stop),
       ...{ team: "T0TEAM0001", channel: "C0CHAN0001", threadTs: "1762750000.000100", user: "U0USER0001" },
+      userTeam: "T0TEAM0001",
     };
     expect(messageOf("events_api", payload)).toEqual({ ...stopped, streams: ["1762750000.000200"] });
     const without = { ...payload, event: { ...payload.event, streaming_message_ts: null } };
     expect(messageOf("events_api", without)).toEqual({ ...stopped, streams: [] });
     const broken = { ...payload, event: { ...payload.event, thread_ts: "now" } };
     expect(of("events_api", broken)).toEqual({ drop: "unknown_payload" });
+  });
+
+  it("names no workspace of whoever stops it where the channel is shared and Slack names the installation's", () => {
+    const payload = { ...fixture("agent-session-stopped"), is_ext_shared_channel: true };
+    expect(messageOf("events_api", payload)).not.toHaveProperty("userTeam");
+    expect(messageOf("events_api", { ...payload, team_id: "T0GUEST001" })).toMatchObject({
+      ...{ team: "T0TEAM0001", userTeam: "T0GUEST001" },
+    });
   });
 
   it("in which the person only looks elsewhere is left alone", () => {

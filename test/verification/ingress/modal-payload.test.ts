@@ -222,6 +222,17 @@ describe("the message shortcut", () => {
     expect((await handle(payload)).sent).toMatchObject([{ team: "T0TEAM0001", enterprise: "E0ORG" }]);
   });
 
+  it("belongs to the installation of its modal, and to the person's workspace, in a channel of two organizations", async () => {
+    const payload = askAbout();
+    const team = { id: "T0GUEST001", domain: "guests" };
+    const user = { ...payload.user, team_id: team.id };
+    const view = { ...payload.view, app_installed_team_id: "T0TEAM0001" };
+    const [submitted] = (await handle({ ...payload, team, user, view })).sent;
+    expect(submitted).toMatchObject({ message: { team: "T0TEAM0001", userTeam: "T0GUEST001" } });
+    const inOrganization = { ...payload, view: { ...view, app_installed_team_id: "E0ORG00001" } };
+    expect((await handle(inOrganization)).sent).toMatchObject([{ message: { team: "T0TEAM0001" } }]);
+  });
+
   it("asks in the thread of the message, by the person, once its modal is submitted", async () => {
     const { answer, sent } = await handle(askAbout());
     expect(answer).toEqual(emptyAnswer(200));

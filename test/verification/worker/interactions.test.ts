@@ -3,7 +3,8 @@ import { describe, expect, it } from "@jest/globals";
 import { configFields } from "../../../lambdas/shared/config/schema.ts";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
-import { createGate, parseUsage } from "../../../lambdas/verification/gate/gate.ts";
+import { createGate } from "../../../lambdas/verification/gate/gate.ts";
+import { parseUsage } from "../../../lambdas/verification/gate/quotas.ts";
 import { maxNoticesPerUser, parseRefusalRecord, refusalWindowMs } from "../../../lambdas/verification/gate/refusals.ts";
 import { parseStoredRules } from "../../../lambdas/verification/gate/rules.ts";
 import { type SlackApi, SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
@@ -28,13 +29,16 @@ function setUp({ fate = () => "ok", limits = {} }: { fate?: Fates; limits?: obje
     ruleStore: createMemoryTaskStore({ parse: parseStoredRules, now }),
     usageStore: createMemoryTaskStore({ parse: parseUsage, now }),
     refusalStore: createMemoryTaskStore({ parse: parseRefusalRecord, now }),
-    slack: { groupMembers: async () => [], person: async () => ({ locale: undefined }) },
+    slack: {
+      groupMembers: async () => [],
+      person: async () => ({ locale: undefined, workspaces: ["T1"], organization: undefined }),
+    },
     log: silentLog,
     now,
   });
-  const { permit, isIgnored, isStranger, mayRefuse, mayCancel, charge, release } = gate;
+  const { permit, identify, isIgnored, isStranger, mayRefuse, mayCancel, charge, release } = gate;
   const world = createWorld({
-    gate: { permit, isIgnored, isStranger, mayRefuse, mayCancel, charge, release },
+    gate: { permit, identify, isIgnored, isStranger, mayRefuse, mayCancel, charge, release },
     cancelable: true,
     fate(operation) {
       if (operation.party !== "gate") operations.push(`${operation.party} ${operation.name}`);
@@ -237,8 +241,8 @@ describe("a refusal that the channel does not show", () => {
 });
 
 describe("notices on their way to Slack", () => {
-  const allowed = { task: sampleTask(), user: "U1", kind: "over", threadTs: undefined };
-  const stranger = { ...allowed, user: "USTRANGER" };
+  const allowed = { task: sampleTask(), actor: { user: "U1" }, kind: "over", threadTs: undefined };
+  const stranger = { ...allowed, actor: { user: "USTRANGER" } };
 
   /** Posts stay under way until they are ended. */
   function setUp() {
@@ -246,7 +250,7 @@ describe("notices on their way to Slack", () => {
     const posts: (() => void)[] = [];
     const notify = createNotify({
       gate: {
-        isStranger: async ({ user }) => user === "USTRANGER",
+        isStranger: async ({ actor }) => actor.user === "USTRANGER",
         mayRefuse: async ({ user }) => claims.push(user) > 0,
       },
     });

@@ -142,10 +142,10 @@ describe("a question", () => {
     expect(world.ephemeralMessages).toEqual([{ user: "U3", channel: "C1", threadTs: ask.message.ts, text: words }]);
   });
 
-  it("says to the gate whether somebody of another organization presses, where the channel is shared", async () => {
+  it("passes to the gate whether somebody of another organization answers", async () => {
     const seen: unknown[] = [];
-    const mayAnswer: Gate["mayAnswer"] = async ({ external }) => {
-      seen.push(external);
+    const mayAnswer: Gate["mayAnswer"] = async ({ person }) => {
+      seen.push(person.external);
       return false;
     };
     for (const shared of [{}, { external: "people" as const }]) {
@@ -155,7 +155,7 @@ describe("a question", () => {
       for (const userTeam of ["T1", "T2"]) await world.clickButton(buttonClick({ userTeam })).run({ maxSteps: 1 });
       await world.deliver(reply(1, { text: "Yes", external: "channels" })).run({ maxSteps: 1 });
     }
-    expect(seen).toEqual([undefined, undefined, "channels", "channels", "people", "channels"]);
+    expect(seen).toEqual([undefined, "people", undefined, "channels", "people", "channels"]);
   });
 
   it("takes a repeated delivery of the click or the reply that answered it for the same", async () => {
@@ -251,7 +251,7 @@ describe("a question", () => {
   it("holds the thread: what is asked meanwhile by others is no task that overtakes it", async () => {
     const world = await askingWorld({
       questionMs: 5 * 3600_000,
-      gate: { mayAnswer: async ({ user }) => user === "U1" },
+      gate: { mayAnswer: async ({ person }) => person.user === "U1" },
     });
     world.pass(4 * 3600_000);
     await world

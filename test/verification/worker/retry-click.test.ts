@@ -127,7 +127,7 @@ describe("the button to try again", () => {
   });
 
   it.each<[string, Partial<ButtonClick>]>([
-    ["from another workspace", { team: "T2" }],
+    ["from another workspace", { userTeam: "T2" }],
     ["from another channel", { channel: "C2" }],
   ])("clicked %s does nothing", async (_what, changes) => {
     const world = failedWorld();

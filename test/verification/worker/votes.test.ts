@@ -80,15 +80,13 @@ describe("a vote", () => {
   });
 
   it("of somebody who may not ask in the channel is refused, to them alone", async () => {
-    const world = await runWorld({ gate: { mayAskThere: async ({ user }) => user === "U1" } });
+    const world = await runWorld({ gate: { mayAskThere: async ({ person }) => person.user === "U1" } });
     await world.clickButton(click("down", { user: "U2" })).run();
     expect(world.ephemeralMessages).toMatchObject([{ user: "U2", text: '{"type":"not_yours"}' }]);
     expect([storedVotes(world), world.votes]).toEqual([undefined, []]);
   });
 
   it.each<[string, Partial<ButtonClick>]>([
-    ["from another workspace", { team: "T2" }],
-    ["from another organization", { team: "T2", enterprise: "E2" }],
     ["from another channel", { channel: "C2" }],
     ["on a task that does not exist", { requestId: "00000000-0000-5000-8000-0000000000ff" }],
   ])("%s is refused", async (_what, changes) => {
@@ -100,7 +98,7 @@ describe("a vote", () => {
   it("in a channel that is shared with other organizations is for the rules to decide", async () => {
     const shared = { ...ask, message: { ...ask.message, external: "channels" as const } };
     const asked: unknown[] = [];
-    const mayAskThere: Gate["mayAskThere"] = async ({ user, external }) => {
+    const mayAskThere: Gate["mayAskThere"] = async ({ person: { user, external } }) => {
       asked.push([user, external]);
       return external === "people";
     };

@@ -1,5 +1,6 @@
 /** Who may, which files there are, and what is said: the world's gate, files and texts. */
 import type { Files } from "../../../lambdas/verification/files/files.ts";
+import { isAsker } from "../../../lambdas/verification/gate/border.ts";
 import type { Gate } from "../../../lambdas/verification/gate/gate.ts";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import { questionModalView } from "../../../lambdas/verification/slack/messages/question.ts";
@@ -16,11 +17,16 @@ export function worldGate({ operate, alive, underWay, rules }: WorldGateOptions)
   const gate: Gate = {
     permit: async () => ({ allowed: true, locale: "en" }),
     isIgnored: async () => false,
+    // The world's people are of the workspace T1. What Slack names otherwise is not.
+    identify: async ({ task: { message }, actor: { user, userTeam = "T1" } }) => ({
+      user,
+      external: userTeam !== message.team ? "people" : message.external && "channels",
+    }),
     isStranger: async () => false,
     mayRefuse: async () => true,
     mayAskThere: async () => true,
-    mayCancel: async ({ task, user }) => task.message.user === user,
-    mayAnswer: async ({ task, user }) => task.message.user === user,
+    mayCancel: async ({ task, person }) => isAsker(task, person),
+    mayAnswer: async ({ task, person }) => isAsker(task, person),
     localeOf: async () => "en",
     accessOf: async () => ({ mayAsk: true, channels: [], rules: [{ team: "T1" }], quota: {} }),
     charge: async ({ task }) => void underWay.add(task.id),
@@ -33,6 +39,7 @@ export function worldGate({ operate, alive, underWay, rules }: WorldGateOptions)
   return {
     permit: (request) => at("permit", () => gate.permit(request)),
     isIgnored: (request) => at("isIgnored", () => gate.isIgnored(request)),
+    identify: gate.identify,
     isStranger: gate.isStranger,
     mayRefuse: (request) => at("mayRefuse", () => gate.mayRefuse(request)),
     mayAskThere: (request) => at("mayAskThere", () => gate.mayAskThere(request)),

@@ -148,7 +148,7 @@ export function createWorldSlack({
         at("whisper", () => void ephemeralMessages.push({ user, channel, threadTs, text })),
       openDirect: ({ user }) => at("openDirect", () => ({ channel: `D${user}` })),
       publishHome: ({ user, blocks }) => at("publishHome", () => void homes.push({ user, blocks })),
-      person: () => at("person", () => ({ locale: undefined })),
+      person: () => at("person", () => ({ locale: undefined, workspaces: ["T1"], organization: undefined })),
       groupMembers: () => at("groupMembers", () => []),
       startStream: ({ channel, threadTs, user, team, markdown }) =>
         at("startStream", () => {

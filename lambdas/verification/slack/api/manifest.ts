@@ -130,7 +130,7 @@ export function botScopes(config: ScopeConfig): string[] {
     "files:write",
     ...(config.files.maxCount > 0 ? ["files:read"] : []),
     ...(reactions === false ? [] : ["reactions:write"]),
-    ...(locale === "user" ? ["users:read"] : []),
+    ...(locale === "user" || namesOrganization(config) ? ["users:read"] : []),
     ...(namesGroup(config) ? ["usergroups:read"] : []),
     ...(command === undefined && shortcut === undefined ? [] : ["commands"]),
     // If the bot may not post in a channel, it answers a command by direct message.
@@ -139,6 +139,11 @@ export function botScopes(config: ScopeConfig): string[] {
     ...(shortcut === undefined ? [] : ["channels:read", "groups:read", "im:read", "mpim:read"]),
     ...(assistant === undefined ? [] : ["assistant:write"]),
   ].sort();
+}
+
+/** True if a rule names an organization (Enterprise Grid), whose people Slack knows. */
+function namesOrganization({ allowlist }: ScopeConfig): boolean {
+  return allowlist.some(({ team }) => team?.startsWith("E"));
 }
 
 /** True if a rule about who may ask, answer or cancel names a user group, whose members have to be looked up. */

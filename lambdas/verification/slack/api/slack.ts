@@ -85,8 +85,13 @@ export type SlackApi = {
   openDirect(request: Call & { user: string }): Promise<{ channel: string }>;
   /** Replaces what `user` sees on the App Home (`views.publish`). */
   publishHome(request: Call & { user: string; blocks: readonly SlackBlock[] }): Promise<void>;
-  /** `locale` is Slack's notation, such as `ja-JP` (`users.info`). */
-  person(request: Call & { user: string }): Promise<{ locale: string | undefined }>;
+  /**
+   * Reads a person (`users.info`). `locale` is Slack's notation, such as `ja-JP`. `workspaces` are the ids of the workspaces to which the
+   * person belongs: one, or in an `organization` (Enterprise Grid) all that Slack names.
+   */
+  person(
+    request: Call & { user: string },
+  ): Promise<{ locale: string | undefined; workspaces: readonly string[]; organization: string | undefined }>;
   /** Lists the users of a user group (`usergroups.users.list`). */
   groupMembers(request: Call & { group: string }): Promise<string[]>;
 

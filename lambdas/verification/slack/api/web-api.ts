@@ -48,7 +48,17 @@ function requireSafeUrl(apiUrl: string): void {
 }
 
 const openedSchema = z.object({ channel: z.object({ id: z.string() }) });
-const personSchema = z.object({ user: z.object({ locale: z.string().optional().catch(undefined) }) });
+/** https://docs.slack.dev/reference/objects/user-object */
+const personSchema = z.object({
+  user: z.object({
+    locale: z.string().optional().catch(undefined),
+    team_id: z.string().optional().catch(undefined),
+    enterprise_user: z
+      .object({ enterprise_id: z.string(), teams: z.array(z.string()).default([]) })
+      .optional()
+      .catch(undefined),
+  }),
+});
 const membersSchema = z.object({ users: z.array(z.string()) });
 
 /** Looks up users and groups, opens direct messages, and publishes the App Home. */
@@ -68,7 +78,9 @@ export function createPeople(
     async person({ user, ...common }) {
       const args = { user, include_locale: true };
       const answer = await call({ method: "users.info", args, ...common, repeatable: true });
-      return { locale: parseAnswer(personSchema, answer).user.locale };
+      const { locale, team_id: team, enterprise_user: colleague } = parseAnswer(personSchema, answer).user;
+      const workspaces = [...new Set([...(team === undefined ? [] : [team]), ...(colleague?.teams ?? [])])];
+      return { locale, workspaces, organization: colleague?.enterprise_id };
     },
     async groupMembers({ group, ...common }) {
       const { team, enterprise } = common.installation;

@@ -1,13 +1,14 @@
 /** `users.*` and `usergroups.*`. */
 import { hasAccessToTeam, isTrue } from "../reply.ts";
-import { channels, findFakePerson, groups } from "../workspace.ts";
+import { channels, findFakePerson, findFakeTeam, groups, organization } from "../workspace.ts";
 import type { Methods } from "./table.ts";
 
 export const userMethods: Methods<"users" | "usergroups"> = {
   "users.info": ({ args: { user, include_locale }, caller }) => {
     const person = findFakePerson(user);
     if (person === undefined) return { error: "user_not_found" };
-    const { id, name, team, locale } = person;
+    const { id, name, team, otherTeams = [], locale } = person;
+    const enterprise = findFakeTeam(team)?.enterprise;
     const isStranger = !hasAccessToTeam(caller, team);
     const own = channels.filter((channel) => hasAccessToTeam(caller, channel.team));
     if (isStranger && !own.some(({ people }) => people.includes(id))) return { error: "user_not_visible" };
@@ -21,6 +22,12 @@ export const userMethods: Methods<"users" | "usergroups"> = {
         is_bot: false,
         deleted: false,
         ...(isStranger && { is_stranger: true }),
+        ...(enterprise !== undefined && {
+          enterprise_user: {
+            ...{ id, enterprise_id: enterprise, enterprise_name: organization.name },
+            ...{ is_admin: false, is_owner: false, teams: [team, ...otherTeams] },
+          },
+        }),
         ...(isTrue(include_locale) && { locale }),
       },
     };

@@ -187,8 +187,14 @@ describe("what goes wrong on the way", () => {
 describe("what Slack knows of people", () => {
   it("is their language", async () => {
     const { api, common } = client();
-    expect(await api().person({ ...common, user: "UHANAKO" })).toEqual({ locale: "ja-JP" });
-    expect(await api().person({ ...common, user: workspace.person })).toEqual({ locale: "en-US" });
+    expect(await api().person({ ...common, user: "UHANAKO" })).toMatchObject({ locale: "ja-JP" });
+    expect(await api().person({ ...common, user: workspace.person })).toMatchObject({ locale: "en-US" });
+  });
+
+  it("is to which workspaces they belong, and to which organization", async () => {
+    const { api, common } = client();
+    const outsider = await api().person({ ...common, user: "UOUTSIDER" });
+    expect(outsider).toMatchObject({ workspaces: ["TSECOND"], organization: undefined });
   });
 
   it("is who belongs to a group", async () => {
