@@ -44,6 +44,8 @@ describe("sekisho init", () => {
       expect(stages[stage].verification).toEqual({ account: "222222222222", region: "ap-northeast-1" });
     }
     expect(read("bot/.github/workflows/deploy.yml")).toContain("arn:aws:iam::222222222222:role/deploy-sekisho-prod");
+    // With the credentials of a deploy, npx must run what npm ci installed, and fetch nothing.
+    expect(read("bot/.github/workflows/deploy.yml")).not.toMatch(/npx (?!--no-install)/);
   });
 
   it("writes ARNs of the partition of the region, and refuses what is no region", async () => {

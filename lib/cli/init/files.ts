@@ -106,7 +106,7 @@ ${setUp}
         with:
           role-to-assume: arn:${findPartition(region).name}:iam::${account}:role/deploy-sekisho-${stage}
           aws-region: ${region}
-      - run: npx cdk deploy --all --require-approval never -c stage=${stage}`;
+      - run: npx --no-install cdk deploy --all --require-approval never -c stage=${stage}`;
   return `# Checks each pull request. Deploys main to dev, and to prod after an approval.
 # Before the first run, make the role of each stage, which trusts this repository (GitHub's OIDC provider, no stored key). In
 # the settings of the repository, make the environments dev and prod, and give prod its required reviewers. The page "Deploy to
@@ -123,10 +123,10 @@ jobs:
     runs-on: ubuntu-latest
     steps:
 ${setUp}
-      - run: npx tsc
+      - run: npx --no-install tsc
       - run: npx --no-install sekisho config check
-      - run: npx cdk synth --quiet -c stage=dev
-      - run: npx cdk synth --quiet -c stage=prod
+      - run: npx --no-install cdk synth --quiet -c stage=dev
+      - run: npx --no-install cdk synth --quiet -c stage=prod
   dev:
     needs: check
     if: github.ref == 'refs/heads/main' && github.event_name == 'push'
