@@ -26,12 +26,14 @@ export function maskTokens(text: string, tokens: readonly string[]): string {
 
 function maskPrefix(text: string, token: string): string {
   if (token.length <= minPrefix) return text;
-  let rest = text;
   const start = token.slice(0, minPrefix);
-  for (let at = rest.indexOf(start); at >= 0; at = rest.indexOf(start, at + masked.length)) {
-    let length = minPrefix;
-    while (length < token.length && rest[at + length] === token[length]) length += 1;
-    rest = rest.slice(0, at) + masked + rest.slice(at + length);
+  // To replace each in the text would copy the whole text each time.
+  const pieces: string[] = [];
+  let end = 0;
+  for (let at = text.indexOf(start); at >= 0; at = text.indexOf(start, end)) {
+    pieces.push(text.slice(end, at), masked);
+    end = at + minPrefix;
+    while (end - at < token.length && text[end] === token[end - at]) end += 1;
   }
-  return rest;
+  return pieces.join("") + text.slice(end);
 }
