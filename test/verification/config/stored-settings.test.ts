@@ -89,6 +89,10 @@ describe("the former live settings", () => {
     expect(await readFormer()).toEqual(found && { settings, version });
   });
 
+  it("are none where somebody has deleted the parameter", async () => {
+    expect(await readFormer()).toBeUndefined();
+  });
+
   it("are found among the hundred versions that Systems Manager keeps", async () => {
     put(["{}", template], ["a", person]);
     for (let count = 0; count < 99; count += 1) put(["{}", template]);
