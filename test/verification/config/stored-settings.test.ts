@@ -152,6 +152,17 @@ describe("the worker", () => {
     expect(await startWorker().read()).toBe("a");
   });
 
+  it("looks again where the parameter could not be read, and takes over what the version before pushed there", async () => {
+    put(["{}", template], ["a", person]);
+    await startWorker().read();
+    put(["b", person]);
+    const { read } = startWorker();
+    failure = new Error("throttled");
+    expect(await read()).toBe("a");
+    failure = undefined;
+    expect(await read()).toBe("b");
+  });
+
   it("fails, and tries again at the next read, where nothing is stored and the parameter cannot be read", async () => {
     put(["{}", template], ["a", person]);
     failure = new Error("throttled");
