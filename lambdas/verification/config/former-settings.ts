@@ -34,7 +34,13 @@ const pageSize = 50;
  */
 export function createReadFormer({ ssm, name }: { ssm: Ssm; name: string }): () => Promise<FormerSettings | undefined> {
   return async () => {
-    const { Parameter: { Value, Version = 1 } = {} } = await ssm.call("GetParameter", { Name: name });
+    const current = await ssm.call("GetParameter", { Name: name }).catch((error: unknown) => {
+      // Somebody has deleted it. Nothing is left to take over, and a push must be possible.
+      if (error instanceof Error && error.name === "ParameterNotFound") return undefined;
+      throw error;
+    });
+    if (current === undefined) return undefined;
+    const { Parameter: { Value, Version = 1 } = {} } = current;
     if (Value === undefined) throw new Error(`The parameter ${name} of Systems Manager holds no text.`);
     if (Value !== templateValue) return { settings: Value, version: Version };
     if (Version === 1) return undefined;

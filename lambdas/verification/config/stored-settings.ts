@@ -38,6 +38,8 @@ type ReadFormer = () => Promise<FormerSettings | undefined>;
 /** `stored` is the record as it was read. The settings are newer if they still have to be taken over from the former parameter. */
 export type SettingsInEffect = Pick<StoredSettings, "settings" | "formerVersion"> & {
   stored: StoredSettings | undefined;
+  /** The former parameter could not be read, so it may hold newer settings. */
+  isFormerUnread?: boolean;
 };
 
 /**
@@ -52,9 +54,13 @@ export async function readSettings(request: {
   const stored = await store.get({ id: liveSettingsId });
   const inTable = { stored, settings: stored?.settings ?? noSettings, formerVersion: stored?.formerVersion };
   if (stored !== undefined && stored.formerVersion === undefined) return inTable;
-  const former = await readFormer().catch((error: unknown) => {
+  let former: FormerSettings | undefined;
+  try {
+    former = await readFormer();
+  } catch (error) {
     if (stored === undefined) throw error;
-  });
+    return { ...inTable, isFormerUnread: true };
+  }
   if (former === undefined || former.version <= (stored?.formerVersion ?? 0)) return inTable;
   return { stored, settings: former.settings, formerVersion: former.version };
 }
@@ -72,7 +78,7 @@ function newRecord(): StoredSettings {
 }
 
 /**
- * For the worker: reads the settings' text, and takes them over from the former parameter. Each process looks at that parameter only once.
+ * For the worker: reads the settings' text, and takes them over from the former parameter. Each process reads that parameter only once.
  * Rejects if the settings cannot be read.
  */
 export function createReadLiveSettings(options: {
@@ -95,7 +101,7 @@ export function createReadLiveSettings(options: {
       }
       log.info("live_settings_taken_over", { version: inEffect.formerVersion, bytes: inEffect.settings.length });
     }
-    isFormerRead = true;
+    isFormerRead = inEffect.isFormerUnread !== true;
     return inEffect.settings;
   };
 }

@@ -1,3 +1,4 @@
+import { isNewerRecord, NewerRecordError } from "../../../lambdas/shared/engine/record-version.ts";
 import { findProxyError } from "../../../lambdas/shared/http/tunnel.ts";
 
 /**
@@ -55,6 +56,11 @@ function explain({ doing, thrown }: { doing: string; thrown: unknown }): AwsFail
     new AwsFailure(`Could not ${doing}: ${what}`, { unreachable, cause: thrown });
   const proxyError = findProxyError(thrown);
   if (proxyError !== undefined) return failed(proxyError.message, true);
+  // AWS has answered, with a record that this version cannot read.
+  if (isNewerRecord(thrown)) return failed(new NewerRecordError().message);
+  if (name === "ItemError") {
+    return failed("the record in the table is damaged. Restore or delete it, as docs/how-to/restore.md says.");
+  }
   if (lacksCredentials(thrown)) {
     return failed("there are no AWS credentials. Set AWS_PROFILE, or log in as for the AWS command line.");
   }

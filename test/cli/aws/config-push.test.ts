@@ -136,6 +136,41 @@ describe("sekisho config push", () => {
     expect(await stored()).toEqual({});
   });
 
+  it.each([
+    [
+      "of a newer version",
+      { settings: "{}", recordVersion: "2.0.0" },
+      "newer version of Sekisho has written this record",
+    ],
+    [
+      "that is damaged",
+      { settings: {}, recordVersion: "1.0.0" },
+      "the record in the table is damaged. Restore or delete",
+    ],
+  ])("says what to do about a record %s, and leaves it alone", async (_title, content, advice) => {
+    const data = {
+      id: "live-settings",
+      revision: 1,
+      state: "live_settings",
+      expiresAtMs: 253_370_764_800_000,
+      ...content,
+    };
+    const Item = {
+      id: { S: data.id },
+      revision: { N: "1" },
+      expiresAtMs: { N: String(data.expiresAtMs) },
+      data: { S: JSON.stringify(data) },
+    };
+    await aws.table.call("PutItem", { TableName: "tasks", Item });
+    expect(await push(twoAccounts)).toMatchObject(failing(1, advice));
+    const { Item: after } = await aws.table.call("GetItem", {
+      TableName: "tasks",
+      Key: { id: Item.id },
+      ConsistentRead: true,
+    });
+    expect(after).toEqual(Item);
+  });
+
   it("writes nothing where somebody else pushes at the same time", async () => {
     await push(twoAccounts);
     const call = aws.table.call.bind(aws.table);

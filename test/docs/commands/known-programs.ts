@@ -57,7 +57,7 @@ const known: Record<string, string[]> = {
   "aws sns subscribe": ["--topic-arn", "--protocol", "--notification-endpoint"],
   "aws sqs send-message": ["--queue-url", "--message-body"],
   "aws ssm delete-parameter": ["--name"],
-  "aws ssm get-parameter-history": ["--name", "--query", "--output"],
+  "aws ssm get-parameter-history": ["--name", "--output"],
   "aws ssm put-parameter": ["--name", "--value", "--overwrite"],
   "aws lambda get-function-recursion-config": ["--function-name"],
   "aws lambda put-function-recursion-config": ["--function-name", "--recursive-loop"],

@@ -13,6 +13,8 @@ import type { LookEntry } from "./entry.ts";
 const scan = "aws dynamodb scan --table-name TABLE-restored --consistent-read --output json";
 const split = "split -l 1 -a 6 - items/";
 const copySettings = `aws dynamodb get-item --table-name TABLE --key '{"id":{"S":"live-settings"}}' --consistent-read --query Item.data.S --output text | jq -r .settings > live-settings.json`;
+/** The AWS CLI applies `--query` to each page by itself where it prints text, so jq must choose among all versions. */
+const copyFormerSettings = `aws ssm get-parameter-history --name NAME --output json | jq -r '[.Parameters[] | select(.Value != "{}")] | last.Value' > live-settings.json`;
 const makeFolder = "mkdir items";
 const copyAll = `${scan} | jq -c '.Items[]' | ${split}`;
 const copyWithoutOpenTasks = `${scan} | jq -c '.Items[] | select(.data.S | fromjson | .message == null or .state == "done")' | ${split}`;
@@ -24,6 +26,7 @@ const double = `#!${process.execPath}
 const { appendFileSync, readFileSync } = require("node:fs");
 const [, verb] = process.argv.slice(2);
 if (verb === "get-item") process.stdout.write(JSON.parse(readFileSync("scan.json", "utf8")).Items[0].data.S + "\\n");
+if (verb === "get-parameter-history") process.stdout.write(readFileSync("history.json", "utf8"));
 if (verb === "scan") process.stdout.write(readFileSync("scan.json", "utf8"));
 if (verb === "put-item") {
   const item = JSON.parse(readFileSync(process.argv.at(-1).slice("file://".length), "utf8"));
@@ -75,8 +78,8 @@ function idsThatAreCopied(copy: string): string[] {
   }
 }
 
-/** The file that the command writes, where the table has these live settings. */
-function copyOfSettings(settings: string): string {
+/** The file that the command writes, where these live settings are in the table, or in the history of the former parameter. */
+function copyOfSettings({ command, settings }: { command: string; settings: string }): string {
   const directory = mkdtempSync(join(tmpdir(), "sekisho-restore-"));
   try {
     writeFileSync(join(directory, "aws"), double);
@@ -86,8 +89,10 @@ function copyOfSettings(settings: string): string {
       join(directory, "scan.json"),
       JSON.stringify({ Items: [toRecordAttributes({ item: record, writer: "w" })] }),
     );
+    const Parameters = ["{}", "older", settings, ...Array<string>(60).fill("{}")].map((Value) => ({ Value }));
+    writeFileSync(join(directory, "history.json"), JSON.stringify({ Parameters }));
     const env = { PATH: `${directory}:${process.env.PATH}` };
-    const run = spawnSync("sh", ["-c", copySettings], { cwd: directory, env, encoding: "utf8", timeout: 60_000 });
+    const run = spawnSync("sh", ["-c", command], { cwd: directory, env, encoding: "utf8", timeout: 60_000 });
     expect(run).toMatchObject({ status: 0 });
     return readFileSync(join(directory, "live-settings.json"), "utf8");
   } finally {
@@ -114,9 +119,9 @@ export const restoreCommands: LookEntry[] = [
     look: ifJq(() => expect(idsThatAreCopied(copyWithoutOpenTasks)).toEqual(finished)),
   },
   { command: put, because, look: () => {} },
-  {
-    command: copySettings,
+  ...[copySettings, copyFormerSettings].map((command) => ({
+    command,
     because,
-    look: ifJq(() => expect(copyOfSettings(pushed)).toBe(`${pushed}\n`)),
-  },
+    look: ifJq(() => expect(copyOfSettings({ command, settings: pushed })).toBe(`${pushed}\n`)),
+  })),
 ];

@@ -89,6 +89,10 @@ describe("the former live settings", () => {
     expect(await readFormer()).toEqual(found && { settings, version });
   });
 
+  it("are none where somebody has deleted the parameter", async () => {
+    expect(await readFormer()).toBeUndefined();
+  });
+
   it("are found among the hundred versions that Systems Manager keeps", async () => {
     put(["{}", template], ["a", person]);
     for (let count = 0; count < 99; count += 1) put(["{}", template]);
@@ -146,6 +150,17 @@ describe("the worker", () => {
     await startWorker().read();
     failure = new Error("throttled");
     expect(await startWorker().read()).toBe("a");
+  });
+
+  it("looks again where the parameter could not be read, and takes over what the version before pushed there", async () => {
+    put(["{}", template], ["a", person]);
+    await startWorker().read();
+    put(["b", person]);
+    const { read } = startWorker();
+    failure = new Error("throttled");
+    expect(await read()).toBe("a");
+    failure = undefined;
+    expect(await read()).toBe("b");
   });
 
   it("fails, and tries again at the next read, where nothing is stored and the parameter cannot be read", async () => {
