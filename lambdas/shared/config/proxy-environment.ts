@@ -21,7 +21,7 @@ export const proxyVariables = {
     .string()
     .optional()
     .describe(
-      `Hosts without a proxy, separated by commas: example.com with its subdomains, example.com:8443, or * for all. ${isAlsoLowerCase}`,
+      `Hosts without a proxy, separated by commas: example.com with its subdomains, example.com:8443, 10.0.0.0/8, or * for all. ${isAlsoLowerCase}`,
     ),
   NODE_USE_ENV_PROXY: z.string().optional().describe("0 ignores the proxies. They are used without 1, too."),
 };

@@ -121,6 +121,16 @@ describe("the rules of proxies", () => {
       ["https://[2600::1]/", "https://192.0.2.1/"],
       ["https://[2600::2]/", "https://192.0.2.11/"],
     ],
+    [
+      "BÜCHER.example, 2600:0:0::2",
+      ["https://bücher.example/", "https://a.xn--bcher-kva.example/", "https://[2600::2]/"],
+      ["https://bucher.example/"],
+    ],
+    [
+      "10.0.0.0/8, fd00::/8, 10.0.0.0/99, example.com/8",
+      ["https://10.1.2.3/", "https://[::ffff:10.1.2.3]/", "https://[fd12::1]/"],
+      ["https://11.1.2.3/", "https://[fe00::1]/", "https://example.com/", "https://10.example.com/"],
+    ],
     ["a.test *", ["https://example.com/", "https://slack.com/"], []],
     ["", [], ["https://example.com/"]],
   ])("exempt the hosts of NO_PROXY=%j", (noProxy, direct, proxied) => {
@@ -131,9 +141,21 @@ describe("the rules of proxies", () => {
 
   it("exempt this machine and link-local addresses", () => {
     const proxies = read({ HTTPS_PROXY: "http://proxy.test", HTTP_PROXY: "http://proxy.test" });
-    const hosts = ["localhost", "app.localhost", "127.0.0.1", "127.8.9.10", "[::1]", "169.254.169.254", "[fe80::1]"];
+    const names = [
+      "localhost",
+      "LOCALHOST.",
+      "app.localhost",
+      "127.0.0.1",
+      "127.8.9.10",
+      "[::1]",
+      "[::ffff:127.0.0.1]",
+    ];
+    const hosts = [...names, "169.254.169.254", "[fe80::1]", "[febf::1]", "[::ffff:169.254.169.254]"];
     const urls = hosts.flatMap((name) => [`http://${name}:80/`, `https://${name}:8443/`]);
     expect(urls.filter((url) => isProxied(proxies, url))).toEqual([]);
+    // node:http and node:https hand over what their caller wrote.
+    const written = ["127.1", "0:0:0:0:0:0:0:1", "::ffff:127.0.0.1", "fe80::1%eth0", "Localhost."];
+    expect(written.filter((hostname) => findProxy(proxies, { protocol: "https:", hostname }))).toEqual([]);
     expect(isProxied(proxies, "http://127.example.com/")).toBe(true);
   });
 
