@@ -110,7 +110,7 @@ function openTunnel({ proxy, target, timeoutMs }: Tunneling): Promise<Socket> {
   );
   request.on("connect", ({ statusCode = 0 }, socket: Socket, head) => {
     clearTimeout(timer);
-    if (statusCode === 200) {
+    if (statusCode >= 200 && statusCode < 300) {
       if (head.length > 0) socket.unshift(head);
       return resolve(socket);
     }
@@ -153,11 +153,12 @@ type CreateConnection = http.Agent["createConnection"];
 /** An agent's `createConnection` that goes through a tunnel where there is one for the host. */
 function tunneled(createDirect: CreateConnection): CreateConnection {
   return function createConnection(this: http.Agent & { protocol?: string }, options, callback) {
-    const { host, port, socketPath, timeout = 10_000 } = options;
+    const { host, port, socketPath, timeout } = options;
     const protocol = this.protocol ?? "http:";
     const tunnel = socketPath ? undefined : findTunnel({ protocol, hostname: host ?? "localhost", port });
     if (tunnel === undefined) return createDirect.call(this, options, callback);
-    tunnel({ timeoutMs: timeout }).then(
+    // For Node, a timeout of 0 is none.
+    tunnel({ timeoutMs: timeout || 10_000 }).then(
       (socket) => callback?.(null, protocol === "https:" ? connectTls({ ...(options as TlsOptions), socket }) : socket),
       (error) => callback?.(error, undefined as never),
     );

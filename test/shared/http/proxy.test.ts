@@ -15,7 +15,7 @@ import { folderOfTest } from "../../tooling/cleanup.ts";
 const host = "peer.proxy-only.test";
 
 /** A TLS peer whose name only the proxy resolves, and a proxy that allows it. */
-async function openNetwork() {
+async function openNetwork(options: { established?: string } = {}) {
   const authority = await createAuthority("test");
   const certified = await authority.issue({ name: host, altName: { type: "dns", value: host } });
   const requests: string[] = [];
@@ -23,7 +23,7 @@ async function openNetwork() {
     requests.push(`${request.method} ${request.headers.host}`);
     response.writeHead(200, { connection: "close" }).end("<R/>");
   });
-  const proxy = await startConnectProxy({ [`${host}:443`]: await listen(peer) });
+  const proxy = await startConnectProxy({ [`${host}:443`]: await listen(peer) }, options);
   const here = await serve(() => new Response());
   const caFile = join(folderOfTest(), "ca.pem");
   writeFileSync(caFile, authority.ca);
@@ -44,7 +44,15 @@ async function callEachWay({ here, caFile }: Network, variables: Record<string, 
   return JSON.parse(output.out) as Record<string, string | number>;
 }
 
-const waysOut = ["the HTTP client", "fetch", "node:https", "our AWS calls", "the AWS SDK", "a URL of somebody else"];
+const waysOut = [
+  "the HTTP client",
+  "fetch",
+  "node:https",
+  "an agent of node:https without a time limit",
+  "our AWS calls",
+  "the AWS SDK",
+  "a URL of somebody else",
+];
 const waysHere = { "loopback by the HTTP client": 200, "loopback by fetch": 200 };
 const eachWay = (outcome: unknown) => ({ ...Object.fromEntries(waysOut.map((way) => [way, outcome])), ...waysHere });
 
@@ -63,6 +71,11 @@ describe("a process behind a proxy", () => {
     expect(proxy.connects).toHaveLength(waysOut.length);
     expect(requests).toHaveLength(waysOut.length);
     expect(here.received).toHaveLength(2);
+  });
+
+  it("takes each 2xx of the proxy for a tunnel", async () => {
+    const network = await openNetwork({ established: "201 Created" });
+    expect(await callEachWay(network, { HTTPS_PROXY: network.proxy.url })).toEqual(eachWay(200));
   });
 
   it("names the proxy without its password, and what to do, if it wants other credentials", async () => {
