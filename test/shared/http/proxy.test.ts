@@ -180,11 +180,21 @@ describe("the rules of proxies", () => {
     expect(isProxied(read({ HTTP_PROXY: "http://a.test" }), "https://example.com/")).toBe(false);
   });
 
-  it.each(["socks5://kim:secret@proxy.test:1080", "http://kim:%secret@proxy.test", "http://kim:secret@"])(
-    "refuse %j without showing it",
-    (address) => {
-      expect(() => readProxies({ HTTPS_PROXY: address })).toThrow(/HTTPS_PROXY must be the address of an HTTP proxy/);
-      expect(() => readProxies({ HTTPS_PROXY: address })).not.toThrow(/secret/);
-    },
-  );
+  it("take a password without a user", () => {
+    const { https } = read({ HTTPS_PROXY: "http://:token@proxy.test:3128/" });
+    expect(https?.authorization).toBe(`Basic ${btoa(":token")}`);
+  });
+
+  it.each([
+    "socks5://kim:secret@proxy.test:1080",
+    "http://kim:%secret@proxy.test",
+    "http://kim:secret@",
+    // A password with a slash: read as a URL, kim is the host and 12 the port, which messages would show.
+    "http://kim:12/secret@proxy.test:3128",
+    "http://kim:12?secret@proxy.test:3128",
+    "kim:12#secret@proxy.test:3128",
+  ])("refuse %j without showing it", (address) => {
+    expect(() => readProxies({ HTTPS_PROXY: address })).toThrow(/HTTPS_PROXY must be the address of an HTTP proxy/);
+    expect(() => readProxies({ HTTPS_PROXY: address })).not.toThrow(/secret/);
+  });
 });
