@@ -10,8 +10,11 @@ const user = "kim";
 const password = "p@ss/word";
 const expected = `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
 
-/** `hosts` has the ports on loopback by authority, such as `slack.test:443`. */
-export async function startConnectProxy(hosts: Record<string, number>) {
+/** `hosts` has the ports on loopback by authority, such as `slack.test:443`. `established` is the status of a tunnel. */
+export async function startConnectProxy(
+  hosts: Record<string, number>,
+  { established = "200 Connection established" }: { established?: string } = {},
+) {
   /** The authority of each CONNECT, refused ones included. */
   const connects: string[] = [];
   const refusals: string[] = [];
@@ -32,7 +35,7 @@ export async function startConnectProxy(hosts: Record<string, number>) {
     const port = hosts[authority];
     if (port === undefined) return refuse("403 Forbidden");
     const peer = connect(port, "127.0.0.1", () => {
-      socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      socket.write(`HTTP/1.1 ${established}\r\n\r\n`);
       peer.write(head);
       peer.pipe(socket).pipe(peer);
     });

@@ -118,7 +118,9 @@ export function createMethods(settings: MethodSettings): MethodHandlers {
     if (isWriting(task)) return Math.min(pollAfterMs, progressMs);
     if (heldSinceMs !== undefined)
       return Math.min(pollAfterMs, Math.max(progressMs, pollAfterMs - (now() - heldSinceMs)));
-    return isPushed(task) ? pushedPollAfterMs : pollAfterMs;
+    // Nothing is pushed before `syncBudgetMs`. A caller that was answered earlier, because it has too many calls open, has to poll.
+    const isPushedNow = isPushed(task) && now() - task.createdAtMs >= syncBudgetMs;
+    return isPushedNow ? pushedPollAfterMs : pollAfterMs;
   }
 
   async function waitForAnswer(submitted: ExecutionTask): Promise<ExecutionTask> {

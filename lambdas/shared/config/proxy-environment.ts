@@ -21,7 +21,7 @@ export const proxyVariables = {
     .string()
     .optional()
     .describe(
-      `Hosts without a proxy, separated by commas: example.com with its subdomains, example.com:8443, or * for all. ${isAlsoLowerCase}`,
+      `Hosts without a proxy, separated by commas: example.com with its subdomains, example.com:8443, 10.0.0.0/8, or * for all. ${isAlsoLowerCase}`,
     ),
   NODE_USE_ENV_PROXY: z.string().optional().describe("0 ignores the proxies. They are used without 1, too."),
 };
@@ -36,7 +36,8 @@ export function readProxies(variables: NodeJS.ProcessEnv = process.env): Proxies
     const variable = nameOf(name);
     if (variable === undefined) return undefined;
     const proxy = parseProxy({ variable, text: variables[variable] ?? "" });
-    if (proxy === undefined) problems.push(`${variable} must be the address of an HTTP proxy: http://HOST:PORT`);
+    const form = "http://HOST:PORT or http://USER:PASSWORD@HOST:PORT, with special characters of both percent-encoded";
+    if (proxy === undefined) problems.push(`${variable} must be the address of an HTTP proxy: ${form}`);
     return proxy;
   }
   const proxies = { https: read("HTTPS_PROXY"), http: read("HTTP_PROXY") };
@@ -46,14 +47,18 @@ export function readProxies(variables: NodeJS.ProcessEnv = process.env): Proxies
   return { ...proxies, noProxy: noProxy.split(/[,\s]+/).filter(Boolean) };
 }
 
-/** Like curl, takes an address without a scheme for http. */
+/**
+ * Like curl, takes an address without a scheme for http. Refuses one with a path: a password with a slash makes the user the host, and messages
+ * would then show the rest.
+ */
 function parseProxy({ variable, text }: { variable: string; text: string }): ProxyServer | undefined {
   const url = URL.parse(text.includes("://") ? text : `http://${text}`);
   if (url === null || !/^https?:$/.test(url.protocol)) return undefined;
-  const { username, password } = url;
+  const { username, password, pathname, search, hash } = url;
+  if (`${pathname}${search}${hash}` !== "/") return undefined;
   try {
     const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-    const authorization = username === "" ? undefined : `Basic ${Buffer.from(user).toString("base64")}`;
+    const authorization = user === ":" ? undefined : `Basic ${Buffer.from(user).toString("base64")}`;
     return { url: new URL(url.origin), variable, authorization };
   } catch {
     return undefined;

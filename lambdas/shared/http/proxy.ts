@@ -1,9 +1,9 @@
 /** Lets a process reach the world through the proxies of its environment. Why it is not Node's own support: docs/decisions/0003-http-client.md */
 import http from "node:http";
 import https from "node:https";
-import { connect as connectTcp, type Socket } from "node:net";
+import { BlockList, connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from "node:tls";
-import { isLoopbackHost } from "../../../contracts/loopback.ts";
+import { domainToASCII } from "node:url";
 import type { Proxies, ProxyServer } from "../config/proxy-environment.ts";
 import { createConnector } from "./connector.ts";
 import { findTunnel, ProxyError, setTunnels, type Target } from "./tunnel.ts";
@@ -40,8 +40,7 @@ export function findProxy(
 ): ProxyServer | undefined {
   const host = plainHost(hostname);
   const isSecure = protocol === "https:" || protocol === "wss:";
-  const isHere = isLoopbackHost(host) || host === "::1" || host.endsWith(".localhost");
-  if (isHere || /^(169\.254\.|fe80:)/.test(host)) return undefined;
+  if (/^(.+\.)?localhost$/.test(host) || includesHost(directAddresses, host)) return undefined;
   const isExcepted = noProxy.some((entry) =>
     matchesEntry({ entry, host, port: Number(port || (isSecure ? 443 : 80)) }),
   );
@@ -49,16 +48,45 @@ export function findProxy(
   return isSecure ? https : http;
 }
 
-function plainHost(hostname: string): string {
-  return hostname.toLowerCase().replace(/^\[|\]$|\.$/g, "");
+const directAddresses = new BlockList();
+directAddresses.addSubnet("127.0.0.0", 8);
+directAddresses.addAddress("::1", "ipv6");
+directAddresses.addSubnet("169.254.0.0", 16);
+directAddresses.addSubnet("fe80::", 10, "ipv6");
+
+/** Finds an IPv4 address in its form of IPv6 (`::ffff:127.0.0.1`), too. False for names. */
+function includesHost(addresses: BlockList, host: string): boolean {
+  const family = isIP(host);
+  return family !== 0 && addresses.check(host, `ipv${family as 4 | 6}`);
 }
 
-/** As with curl, `example.com` and `.example.com` include the subdomains. `*.example.com` means the same here. `*` is every host. */
+/** The host as a URL has it (international names in ASCII, each address in one form), without brackets and the last dot. */
+function plainHost(hostname: string): string {
+  const bare = hostname.replace(/^\[|\]$/g, "");
+  const ascii = domainToASCII(isIP(bare) === 6 ? `[${bare}]` : bare) || bare.toLowerCase();
+  return ascii.replace(/^\[|\]$|\.$/g, "");
+}
+
+/**
+ * As with curl, `example.com` and `.example.com` include the subdomains, and `10.0.0.0/8` the addresses of the network. `*.example.com` means
+ * the same as `.example.com`. `*` is every host.
+ */
 function matchesEntry({ entry, host, port }: { entry: string; host: string; port: number }): boolean {
+  const [range, network = "", bits] = /^([^/]+)\/(\d+)$/.exec(entry) ?? [];
+  if (range !== undefined) return includesHost(createNetwork(network, Number(bits)), host);
   const [, name = entry, ownPort] = /^(\[.+\]|[^:]+):(\d+)$/.exec(entry) ?? [];
   if (ownPort !== undefined && Number(ownPort) !== port) return false;
   const domain = plainHost(name.replace(/^\*?\./, ""));
   return domain === "*" || host === domain || host.endsWith(`.${domain}`);
+}
+
+/** Empty if it is no network. */
+function createNetwork(address: string, bits: number): BlockList {
+  const family = isIP(address);
+  const network = new BlockList();
+  if (family === 4 && bits <= 32) network.addSubnet(address, bits);
+  if (family === 6 && bits <= 128) network.addSubnet(address, bits, "ipv6");
+  return network;
 }
 
 type Tunneling = { proxy: ProxyServer; target: Target; timeoutMs: number };
@@ -82,7 +110,7 @@ function openTunnel({ proxy, target, timeoutMs }: Tunneling): Promise<Socket> {
   );
   request.on("connect", ({ statusCode = 0 }, socket: Socket, head) => {
     clearTimeout(timer);
-    if (statusCode === 200) {
+    if (statusCode >= 200 && statusCode < 300) {
       if (head.length > 0) socket.unshift(head);
       return resolve(socket);
     }
@@ -125,11 +153,12 @@ type CreateConnection = http.Agent["createConnection"];
 /** An agent's `createConnection` that goes through a tunnel where there is one for the host. */
 function tunneled(createDirect: CreateConnection): CreateConnection {
   return function createConnection(this: http.Agent & { protocol?: string }, options, callback) {
-    const { host, port, socketPath, timeout = 10_000 } = options;
+    const { host, port, socketPath, timeout } = options;
     const protocol = this.protocol ?? "http:";
     const tunnel = socketPath ? undefined : findTunnel({ protocol, hostname: host ?? "localhost", port });
     if (tunnel === undefined) return createDirect.call(this, options, callback);
-    tunnel({ timeoutMs: timeout }).then(
+    // For Node, a timeout of 0 is none.
+    tunnel({ timeoutMs: timeout || 10_000 }).then(
       (socket) => callback?.(null, protocol === "https:" ? connectTls({ ...(options as TlsOptions), socket }) : socket),
       (error) => callback?.(error, undefined as never),
     );

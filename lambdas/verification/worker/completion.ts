@@ -41,7 +41,8 @@ async function handleCompletion(
   if (push === undefined) return log.warn("completion_refused", { bytes: body.length });
   const task = await store.get({ id: push.request_id });
   const nowMs = now();
-  if (task?.call?.taskId !== push.task_id || !isOfUse(task, nowMs) || isPolledSoon(task, nowMs)) {
+  const isKnown = task?.call?.taskId === push.task_id && isOfUse(task, nowMs) && !isPolledSoon(task, nowMs);
+  if (task === undefined || !(isKnown || isSending(task, { taskId: push.task_id, nowMs }))) {
     return log.debug("completion_dropped", { ...push });
   }
   if (isHeld(task, nowMs) || isRecent(task, nowMs)) return pollSoon(options, sentLinks, { task, nowMs });
@@ -60,6 +61,13 @@ async function wakeAfterLease(
 ): Promise<void> {
   const body = encodeQueueMessage({ type: "wake", requestId: task.id, seq: task.wakeSeq });
   await queue.send({ body, delayMs: Math.max(0, leaseUntilMs - now()) + soonAgainMs, group: queueGroupOf(task) });
+}
+
+/** True if a worker sends the task, or the reply to its question. A push may come before the worker has stored that the host accepted it. */
+function isSending(task: Task, { taskId, nowMs }: { taskId: string; nowMs: number }): boolean {
+  if (!isHeld(task, nowMs) || task.call === undefined) return false;
+  const isReplying = task.state === "asking" && task.question?.answer !== undefined;
+  return task.call.taskId === undefined || (task.call.taskId === taskId && isReplying);
 }
 
 /** True if the task waits, or if it goes on where a worker died. */

@@ -138,6 +138,28 @@ describe("past the sync budget", () => {
     for (const each of [gate, writing]) each.letGo();
   });
 
+  it("recommends the usual delay if it answers before changes are pushed", async () => {
+    const gate = createGate();
+    const pushes: string[] = [];
+    const completions = {
+      async send({ body }: { body: string }) {
+        pushes.push(body);
+      },
+    };
+    const times = { syncBudgetMs: 3600_000, pollAfterMs: 1000, pushedPollAfterMs: 10_000 };
+    const limits = { runsPerCaller: 9, openCallsPerCaller: 1 };
+    const { call, host } = createTestHost({ agent: gate.agent, completions, limits, ...times });
+    const held = call("execute_task", { ...hello, callback: true });
+    await eventually(() => gate.started.length === 1);
+    // The only call that may wait is taken, so this one is answered at once, and nothing tells its caller of the end.
+    const { result } = await call("execute_task", { ...hello, callback: true });
+    expect(result).toMatchObject({ status: "accepted", poll_after_ms: 1000 });
+    gate.letGo();
+    await held;
+    await eventually(() => !host.busy());
+    expect(pushes).toEqual([]);
+  });
+
   it("or before, once an answer is being written, answers accepted, and recommends to poll soon", async () => {
     const gate = createGate({ updates: [{ type: "progress", partial: "A sekisho was" }] });
     const times = { syncBudgetMs: 3600_000, writingBudgetMs: 20, progressMs: 30, pollAfterMs: 1000 };

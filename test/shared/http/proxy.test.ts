@@ -15,7 +15,7 @@ import { folderOfTest } from "../../tooling/cleanup.ts";
 const host = "peer.proxy-only.test";
 
 /** A TLS peer whose name only the proxy resolves, and a proxy that allows it. */
-async function openNetwork() {
+async function openNetwork(options: { established?: string } = {}) {
   const authority = await createAuthority("test");
   const certified = await authority.issue({ name: host, altName: { type: "dns", value: host } });
   const requests: string[] = [];
@@ -23,7 +23,7 @@ async function openNetwork() {
     requests.push(`${request.method} ${request.headers.host}`);
     response.writeHead(200, { connection: "close" }).end("<R/>");
   });
-  const proxy = await startConnectProxy({ [`${host}:443`]: await listen(peer) });
+  const proxy = await startConnectProxy({ [`${host}:443`]: await listen(peer) }, options);
   const here = await serve(() => new Response());
   const caFile = join(folderOfTest(), "ca.pem");
   writeFileSync(caFile, authority.ca);
@@ -44,7 +44,15 @@ async function callEachWay({ here, caFile }: Network, variables: Record<string, 
   return JSON.parse(output.out) as Record<string, string | number>;
 }
 
-const waysOut = ["the HTTP client", "fetch", "node:https", "our AWS calls", "the AWS SDK", "a URL of somebody else"];
+const waysOut = [
+  "the HTTP client",
+  "fetch",
+  "node:https",
+  "an agent of node:https without a time limit",
+  "our AWS calls",
+  "the AWS SDK",
+  "a URL of somebody else",
+];
 const waysHere = { "loopback by the HTTP client": 200, "loopback by fetch": 200 };
 const eachWay = (outcome: unknown) => ({ ...Object.fromEntries(waysOut.map((way) => [way, outcome])), ...waysHere });
 
@@ -63,6 +71,11 @@ describe("a process behind a proxy", () => {
     expect(proxy.connects).toHaveLength(waysOut.length);
     expect(requests).toHaveLength(waysOut.length);
     expect(here.received).toHaveLength(2);
+  });
+
+  it("takes each 2xx of the proxy for a tunnel", async () => {
+    const network = await openNetwork({ established: "201 Created" });
+    expect(await callEachWay(network, { HTTPS_PROXY: network.proxy.url })).toEqual(eachWay(200));
   });
 
   it("names the proxy without its password, and what to do, if it wants other credentials", async () => {
@@ -121,6 +134,16 @@ describe("the rules of proxies", () => {
       ["https://[2600::1]/", "https://192.0.2.1/"],
       ["https://[2600::2]/", "https://192.0.2.11/"],
     ],
+    [
+      "BÜCHER.example, 2600:0:0::2",
+      ["https://bücher.example/", "https://a.xn--bcher-kva.example/", "https://[2600::2]/"],
+      ["https://bucher.example/"],
+    ],
+    [
+      "10.0.0.0/8, fd00::/8, 10.0.0.0/99, example.com/8",
+      ["https://10.1.2.3/", "https://[::ffff:10.1.2.3]/", "https://[fd12::1]/"],
+      ["https://11.1.2.3/", "https://[fe00::1]/", "https://example.com/", "https://10.example.com/"],
+    ],
     ["a.test *", ["https://example.com/", "https://slack.com/"], []],
     ["", [], ["https://example.com/"]],
   ])("exempt the hosts of NO_PROXY=%j", (noProxy, direct, proxied) => {
@@ -131,9 +154,21 @@ describe("the rules of proxies", () => {
 
   it("exempt this machine and link-local addresses", () => {
     const proxies = read({ HTTPS_PROXY: "http://proxy.test", HTTP_PROXY: "http://proxy.test" });
-    const hosts = ["localhost", "app.localhost", "127.0.0.1", "127.8.9.10", "[::1]", "169.254.169.254", "[fe80::1]"];
+    const names = [
+      "localhost",
+      "LOCALHOST.",
+      "app.localhost",
+      "127.0.0.1",
+      "127.8.9.10",
+      "[::1]",
+      "[::ffff:127.0.0.1]",
+    ];
+    const hosts = [...names, "169.254.169.254", "[fe80::1]", "[febf::1]", "[::ffff:169.254.169.254]"];
     const urls = hosts.flatMap((name) => [`http://${name}:80/`, `https://${name}:8443/`]);
     expect(urls.filter((url) => isProxied(proxies, url))).toEqual([]);
+    // node:http and node:https hand over what their caller wrote.
+    const written = ["127.1", "0:0:0:0:0:0:0:1", "::ffff:127.0.0.1", "fe80::1%eth0", "Localhost."];
+    expect(written.filter((hostname) => findProxy(proxies, { protocol: "https:", hostname }))).toEqual([]);
     expect(isProxied(proxies, "http://127.example.com/")).toBe(true);
   });
 
@@ -145,11 +180,21 @@ describe("the rules of proxies", () => {
     expect(isProxied(read({ HTTP_PROXY: "http://a.test" }), "https://example.com/")).toBe(false);
   });
 
-  it.each(["socks5://kim:secret@proxy.test:1080", "http://kim:%secret@proxy.test", "http://kim:secret@"])(
-    "refuse %j without showing it",
-    (address) => {
-      expect(() => readProxies({ HTTPS_PROXY: address })).toThrow(/HTTPS_PROXY must be the address of an HTTP proxy/);
-      expect(() => readProxies({ HTTPS_PROXY: address })).not.toThrow(/secret/);
-    },
-  );
+  it("take a password without a user", () => {
+    const { https } = read({ HTTPS_PROXY: "http://:token@proxy.test:3128/" });
+    expect(https?.authorization).toBe(`Basic ${btoa(":token")}`);
+  });
+
+  it.each([
+    "socks5://kim:secret@proxy.test:1080",
+    "http://kim:%secret@proxy.test",
+    "http://kim:secret@",
+    // A password with a slash: read as a URL, kim is the host and 12 the port, which messages would show.
+    "http://kim:12/secret@proxy.test:3128",
+    "http://kim:12?secret@proxy.test:3128",
+    "kim:12#secret@proxy.test:3128",
+  ])("refuse %j without showing it", (address) => {
+    expect(() => readProxies({ HTTPS_PROXY: address })).toThrow(/HTTPS_PROXY must be the address of an HTTP proxy/);
+    expect(() => readProxies({ HTTPS_PROXY: address })).not.toThrow(/secret/);
+  });
 });

@@ -159,6 +159,26 @@ describe("a completion push that comes before what it tells of can have been see
     expect(world.answers()).toEqual(["A checkpoint."]);
   });
 
+  it("brings a poll a second later where the acceptance is not stored yet", async () => {
+    let sentAtMs: number | undefined;
+    const world = createWorld({
+      pollsUntilDone: 1,
+      pollAfterMs: 60_000,
+      async fate({ name }): Promise<Fate> {
+        if (name !== "execute_task" || sentAtMs !== undefined) return "ok";
+        sentAtMs = world.now();
+        await world.push(pushOf(ask.requestId));
+        return "ok";
+      },
+    });
+    await world.deliver(ask).run({ until: () => world.answers().length > 0 });
+    expect(world.now() - (sentAtMs ?? 0)).toBeLessThan(5000);
+    await world.run();
+    expect(world.starts).toHaveLength(1);
+    expect(world.posts).toHaveLength(1);
+    expect(world.doubled()).toBe(0);
+  });
+
   it("brings the answer at once where it comes while a worker polls", async () => {
     const polls = 50;
     let gets = 0;

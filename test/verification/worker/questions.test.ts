@@ -63,6 +63,26 @@ describe("a question", () => {
     expect(world.ephemeralMessages).toEqual([]);
   });
 
+  it("is polled a second after a completion push that comes before the reply's acceptance is stored", async () => {
+    let repliedAtMs: number | undefined;
+    let polledAtMs: number | undefined;
+    const world = await askingWorld({
+      pollsUntilDone: 1,
+      pollAfterMs: 60_000,
+      async fate({ name }): Promise<Fate> {
+        if (name === "get_task" && repliedAtMs !== undefined) polledAtMs ??= world.now();
+        if (name !== "answer_task" || repliedAtMs !== undefined) return "ok";
+        repliedAtMs = world.now();
+        await world.push(JSON.stringify({ request_id: ask.requestId, task_id: "t-1" }));
+        return "ok";
+      },
+    });
+    await world.clickButton(buttonClick()).run();
+    expect((polledAtMs ?? Number.NaN) - (repliedAtMs ?? 0)).toBeLessThan(5000);
+    expect(world.given).toHaveLength(1);
+    expect(world.answers()).toHaveLength(1);
+  });
+
   it("is announced in the placeholder, which goes on when the person has answered", async () => {
     const { placeholder } = createTaskText({ locale: "en" });
     const world = await askingWorld({ text: { placeholder }, pollsUntilDone: 3 });

@@ -50,6 +50,7 @@ export function createWorldHost({
   questionIds,
   progress,
   pollsUntilDone,
+  pollAfterMs,
   idempotent,
   cancelable,
   seen,
@@ -61,6 +62,7 @@ export function createWorldHost({
   questionIds: boolean;
   progress: (polls: number) => Accepted["progress"];
   pollsUntilDone: number;
+  pollAfterMs: number;
   idempotent: boolean;
   cancelable: boolean;
   /** What the other side shows while it cancels. */
@@ -95,7 +97,7 @@ export function createWorldHost({
     const taskId = `t-${[...runs.keys()].indexOf(requestId) + 1}`;
     if (run.polls < pollsUntilDone) {
       const told = progress(run.polls);
-      return { status: "accepted", task_id: taskId, poll_after_ms: 1000, ...(told && { progress: told }) };
+      return { status: "accepted", task_id: taskId, poll_after_ms: pollAfterMs, ...(told && { progress: told }) };
     }
     const question = questions[run.asked];
     if (question === undefined) return story(requestId);

@@ -57,6 +57,7 @@ export function createWorld({
   questionIds = true,
   progress = () => undefined,
   pollsUntilDone = 0,
+  pollAfterMs = 1000,
   idempotent = true,
   cancelable = false,
   maxSends = 10,
@@ -86,6 +87,8 @@ export function createWorld({
   progress?: (polls: number) => Extract<TaskResult, { status: "accepted" }>["progress"];
   /** With more than 0 the host answers `accepted`, and that many polls find the task still working: before each question, too. */
   pollsUntilDone?: number;
+  /** When it asks to be polled again. */
+  pollAfterMs?: number;
   idempotent?: boolean;
   /** Canceling works at the host. */
   cancelable?: boolean;
@@ -142,6 +145,7 @@ export function createWorld({
     questionIds,
     progress,
     pollsUntilDone,
+    pollAfterMs,
     idempotent,
     cancelable,
     seen: (id) => ({ recordedAs: records.get(id)?.state, answers: answers().length }),

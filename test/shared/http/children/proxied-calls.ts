@@ -25,15 +25,17 @@ const get = (url: string) =>
   http
     .send({ method: "GET", url: new URL(url), headers: {}, signal, collect: upTo(1000) })
     .then(({ status }) => status);
+const getWith = (agent: https.Agent) =>
+  new Promise((resolve, reject) => {
+    https.get(address, { agent }, (response) => resolve(response.resume().statusCode)).on("error", reject);
+  });
 const sts = new STSClient({ region, credentials, endpoint: address, maxAttempts: 1 });
 
 const ways: Record<string, () => Promise<unknown>> = {
   "the HTTP client": () => get(address),
   fetch: () => fetch(address).then(({ status }) => status),
-  "node:https": () =>
-    new Promise((resolve, reject) => {
-      https.get(address, (response) => resolve(response.resume().statusCode)).on("error", reject);
-    }),
+  "node:https": () => getWith(https.globalAgent),
+  "an agent of node:https without a time limit": () => getWith(new https.Agent({ timeout: 0 })),
   "our AWS calls": () =>
     createSts({ region, credentials: async () => credentials, endpoint: new URL(address) })
       .getWebIdentityToken({ audience: "a", signal })
