@@ -57,13 +57,13 @@ function textOf(files: ReadonlyMap<string, Uint8Array>): string {
 
 const ceilings = [
   ["ingress", 61],
-  ["worker", 801],
-  ["deadLetters", 363],
+  ["worker", 805],
+  ["deadLetters", 364],
   ["installFlow", 154],
   ["executionUrl", 374],
   ["executionWorker", 278],
   ["agentcore", 726],
-  ["container", 690],
+  ["container", 691],
 ] as const;
 
 describe("a bundle", () => {
