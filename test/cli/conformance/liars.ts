@@ -481,7 +481,7 @@ lie("takes an answer and never goes on", "question/goes-on", (x) => {
   if (toQuestion(x)) x.memory.set(x.sent.params.task_id, 1);
   const isStuck = (gets(x) || toQuestion(x)) && x.memory.has(x.sent.params.task_id) && bearer(x) === token;
   return isStuck ? result(x, { status: "accepted", task_id: x.sent.params.task_id }) : x.honest();
-}, { budgetMs: 5000 });
+}, { budgetMs: 20_000 });
 lie("loses a task with its answer", "question/goes-on", (x) => {
   if (toQuestion(x)) x.memory.set(x.sent.params.task_id, 1);
   return gets(x) && x.memory.has(x.sent.params.task_id) ? error(x, -32061) : x.honest();
