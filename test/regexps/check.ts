@@ -20,10 +20,10 @@ export async function checkRegexps(request: {
   allowed: readonly Allowed[];
 }): Promise<{ problems: string[]; count: number }> {
   const { sources, allowed } = request;
-  const read = sources.map(readExpressions);
-  const constructions = read.flatMap(({ constructions }) => constructions);
+  const perFile = sources.map(readExpressions);
+  const constructions = perFile.flatMap(({ constructions }) => constructions);
   const made = await recordTopLevel(constructions);
-  const expressions = [...read.flatMap(({ literals }) => literals), ...made];
+  const expressions = [...perFile.flatMap(({ literals }) => literals), ...made];
   const used = new Set<Allowed>();
   const isAllowed = ({ file, pattern }: { file: string; pattern: string }) => {
     const entry = allowed.find((one) => one.file === file && one.pattern === pattern);

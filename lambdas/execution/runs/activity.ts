@@ -1,4 +1,4 @@
-/** Whether agents are at work in this process, and since when. A platform reads it to decide whether the process is idle. */
+/** Records since when agents are at work in this process, or no longer. A platform reads it to decide if the process is idle. */
 
 /** `sinceMs`: when `isBusy` changed last, in milliseconds since the epoch; of an idle process that never was busy, when it was first read. */
 export type Activity = { isBusy: boolean; sinceMs: number };

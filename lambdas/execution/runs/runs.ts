@@ -40,7 +40,7 @@ export type Runs = {
   has(id: string): boolean;
   /** The latest record of a task that runs here, or else undefined. */
   latest(id: string): ExecutionTask | undefined;
-  /** Whether tasks run in this process. */
+  /** Says if tasks run in this process, and since when. */
   activity(): Activity;
   /** Gives the runs `graceMs` to end, then stops them; resolves when all outcomes are stored, or `settleMs` later. */
   stopAll(request: { graceMs: number; settleMs: number }): Promise<void>;

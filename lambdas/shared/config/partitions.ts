@@ -13,6 +13,6 @@ const partitions: readonly (Partition & { prefix: string })[] = [
 
 /** Returns the partition of a region, by the prefix of its name. A region without such a prefix belongs to the commercial partition. */
 export function findPartition(region: string): Partition {
-  const found = partitions.find(({ prefix }) => region.startsWith(prefix));
-  return found ?? { name: "aws", dnsSuffix: "amazonaws.com" };
+  const partition = partitions.find(({ prefix }) => region.startsWith(prefix));
+  return partition ?? { name: "aws", dnsSuffix: "amazonaws.com" };
 }

@@ -102,7 +102,9 @@ function openTunnel({ proxy, target, timeoutMs }: Tunneling): Promise<Socket> {
     path: authority,
     headers: { host: authority, ...(authorization && { "proxy-authorization": authorization }) },
     createConnection: () =>
-      url.protocol === "https:" ? connectTls({ ...peer, servername: peer.host }) : connectTcp(peer),
+      url.protocol === "https:"
+        ? connectTls({ ...peer, servername: isIP(peer.host) === 0 ? peer.host : "" })
+        : connectTcp(peer),
   });
   const timer = setTimeout(
     () => request.destroy(Object.assign(new Error("too late"), { code: "ETIMEDOUT" })),

@@ -209,7 +209,7 @@ export function createGate(options: {
       const counting = (await listRules(query)).filter((rule) =>
         holdsIn({ rule, installation, hasManyWorkspaces: isShared }),
       );
-      // Whoever belongs to another organization reads nothing about the people of this one.
+      // People of another organization read nothing about the people of this one.
       const rules = external === undefined ? counting : counting.filter((rule) => rule.external === "people");
       const requester = { ...installation, user, external };
       // A rule that names a channel lets the person ask somewhere.

@@ -15,7 +15,7 @@ type Resource = {
 };
 type Resources = Record<string, Resource>;
 export type Template = { Resources: Resources };
-/** What a stack is made of. */
+/** A stack as CloudFormation has it. */
 type Content = { template: Template; tags: Record<string, string> };
 
 type Deploy = Content & {

@@ -284,15 +284,18 @@ const origins: Record<string, Origin & { counts: boolean }> = {
 };
 
 describe.each(kinds)("$name", ({ user, options: given, act }) => {
-  it.each(Object.entries(origins))("of %s counts as the border says", async (_origin, { counts, ...origin }) => {
-    const { userTeam, payloadTeam = "T1", message: { enterprise } = {} } = origin;
-    const actor = {
-      ...{ user, team: payloadTeam },
-      ...(enterprise !== undefined && { enterprise }),
-      ...(userTeam !== undefined && { userTeam }),
-    };
-    expect(await act(worldOf(origin, given), actor)).toBe(counts);
-  });
+  it.each(Object.entries(origins))(
+    "counts for people of %s as the border says",
+    async (_origin, { counts, ...origin }) => {
+      const { userTeam, payloadTeam = "T1", message: { enterprise } = {} } = origin;
+      const actor = {
+        ...{ user, team: payloadTeam },
+        ...(enterprise !== undefined && { enterprise }),
+        ...(userTeam !== undefined && { userTeam }),
+      };
+      expect(await act(worldOf(origin, given), actor)).toBe(counts);
+    },
+  );
 });
 
 describe("a rule for other organizations", () => {

@@ -70,7 +70,7 @@ describe("the capacity that a call uses", () => {
     expect(refused).toEqual([{ place: "table", key: "a", writes: 1, reads: 0 }]);
   });
 
-  it("of a scan is one unit for each 4 KB of the whole table", async () => {
+  it("counts one read unit of a scan for each 4 KB of the whole table", async () => {
     const uses = await usesOf(async (store) => {
       for (const id of ["a", "b", "c", "d"])
         await store.create({ item: { ...sample(clock), id, text: "x".repeat(2500) } });
