@@ -7,7 +7,7 @@ import type { EmfDocument } from "../../shared/telemetry/emf-rules.ts";
 import type { Fault, RecordedCall } from "../aws/gateway.ts";
 import { quiet } from "../stage.ts";
 import type { World } from "../world.ts";
-import { askAndRead, logged, withFault, withoutDuplicates } from "./messages.ts";
+import { askAndRead, withFault, withoutDuplicates } from "./messages.ts";
 
 type Calls = {
   sync: Counts;
@@ -21,7 +21,7 @@ type Measured = { kinds: Partial<Record<ExecutionKind, Calls>> };
 
 const file = join(__dirname, "../../../lib/cdk/measured-calls.json");
 
-/** Measures a task that is answered at once, and what a poll adds. Throws if a longer task was not polled more often. */
+/** Measures a task that is answered at once, and what a poll of a longer one adds. Throws if that was not polled often enough. */
 export function measureCalls(world: World): Promise<Calls> {
   return withoutDuplicates(world, () => measure(world));
 }
@@ -33,40 +33,57 @@ async function measure(world: World): Promise<Calls> {
   await askAndRead(world, "good morning", /good morning/);
   await quiet(world);
   const sync = await countsDuring(world, () => askAndRead(world, "What is a sekisho?", /What is a sekisho/));
-  const [short, long] = await withFault(world, pollEachSecond, async () => [
-    await countsDuring(world, () => askAndRead(world, "slow 2s", /slow 2s/)),
-    await countsDuring(world, () => askAndRead(world, "slow 4s", /slow 4s/)),
-  ]);
+  const poll = await measurePoll(world);
   // The key of the agent card is read for A2A clients only.
   const calls = world.gateway.calls.filter(({ resources }) => !resources.join().includes("CARD_KEY"));
   const cachedCalls = cachedCallsOf(calls);
   world.pace.mostBatches = Number.POSITIVE_INFINITY;
-  const polls = long.polls - short.polls;
-  if (polls <= 0) throw new Error("A longer task was not polled more often.");
   return {
     sync: sorted(count([...cachedCalls, ...sync.calls])),
-    perPoll: sorted(perPoll({ long: long.counts, short: short.counts, polls })),
-    logBytes: { sync: sync.logBytes, perPoll: Math.round((long.logBytes - short.logBytes) / polls) },
+    perPoll: poll.counts,
+    logBytes: { sync: sync.logBytes, perPoll: poll.logBytes },
     customMetrics: customMetricsOf(world.lines.slice(firstLine)).size,
   };
 }
 
-/** A host that pushes asks to be polled every ten seconds, for which no story waits. Longer delays are those of the cleanup. */
-const pollEachSecond: Fault = ({ call: { action, input } }) => {
-  const { DelaySeconds: seconds } = input;
-  if (action === "sqs:SendMessage" && Number(seconds) > 1 && Number(seconds) <= 10) input.DelaySeconds = 1;
-  return undefined;
-};
+/**
+ * Returns the least that a poll costs. It ends when the next one is put into the queue. How many polls there are, and whether the
+ * task's acceptance, its end or a push comes between two of them, is chance.
+ */
+async function measurePoll(world: World): Promise<{ counts: Counts; logBytes: number }> {
+  const ends: { call: number; line: number }[] = [];
+  // A host that pushes asks to be polled every ten seconds, for which no story waits. Longer delays are those of the cleanup.
+  const pollEachSecond: Fault = ({ call: { action, input } }) => {
+    const seconds = Number(input.DelaySeconds);
+    if (action !== "sqs:SendMessage" || !(seconds >= 1 && seconds <= 10)) return undefined;
+    input.DelaySeconds = 1;
+    ends.push({ call: world.gateway.calls.length, line: world.lines.length });
+    return undefined;
+  };
+  await withFault(world, pollEachSecond, () => askAndRead(world, "slow 6s", /slow 6s/));
+  await quiet(world);
+  if (ends.length < 4) throw new Error(`The task was polled ${ends.length} times, too few to tell what a poll costs.`);
+  const polls = ends.slice(1).map((end, index) => {
+    const { call, line } = ends[index] as (typeof ends)[number];
+    const counts = sorted(count(callsOfTask(world.gateway.calls.slice(call, end.call))));
+    return { counts, logBytes: loggedBytesOf(world.lines.slice(line, end.line)) };
+  });
+  const [least] = polls.sort((a, b) => sum(a.counts) - sum(b.counts) || a.logBytes - b.logBytes);
+  return least ?? { counts: {}, logBytes: 0 };
+}
 
-async function countsDuring(world: World, story: () => Promise<{ requestId: string }>) {
+function sum(counts: Counts): number {
+  return Object.values(counts).reduce((total, number) => total + number, 0);
+}
+
+async function countsDuring(world: World, story: () => Promise<unknown>) {
   const from = world.gateway.calls.length;
   const fromLine = world.lines.length;
-  const { requestId } = await story();
+  await story();
   await quiet(world);
-  const polls = logged(world, { request_id: requestId, message: "call_answered", operation: "get_task" }).length;
   const logBytes = loggedBytesOf(world.lines.slice(fromLine));
   const calls = callsOfTask(world.gateway.calls.slice(from));
-  return { calls, counts: count(calls), logBytes, polls };
+  return { calls, logBytes };
 }
 
 /** Returns the calls without those whose number is chance: a long poll reads the table until the agent starts. */
@@ -159,13 +176,4 @@ function customMetricsOf(lines: readonly { line: string }[]): Set<string> {
     ),
   );
   return new Set(keys);
-}
-
-/** Returns what one poll adds, from two tasks that differ in their polls. */
-function perPoll({ long, short, polls }: { long: Counts; short: Counts; polls: number }): Counts {
-  const entries = Object.keys(long).map((action) => {
-    const more = ((long[action] ?? 0) - (short[action] ?? 0)) / polls;
-    return [action, Math.round(more * 100) / 100] as const;
-  });
-  return Object.fromEntries(entries.filter(([, more]) => more !== 0));
 }
