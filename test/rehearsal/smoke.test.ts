@@ -52,15 +52,15 @@ suite.each(["lambda", "agentcore"] as const)("a new stage of kind %s", (kind) =>
   });
 });
 
-/** `wakes` is just above the 16 invocations after which Lambda stops a loop. The times are those that a rehearsal can wait for. */
+/** `wakes` is just above the 16 invocations after which Lambda stops a loop. Tasks of `wakeTaskMs` are canceled long before. */
 const settings: SmokeSettings = {
   wakes: 18,
-  wakeTaskMs: 100_000,
+  wakeTaskMs: 600_000,
   longTaskMs: 15_000,
-  patienceMs: 30_000,
+  patienceMs: hangMs / 3,
   pollMs: 200,
-  settleMs: 15_000,
-  recordPatienceMs: 10_000,
+  settleMs: hangMs / 3,
+  recordPatienceMs: hangMs / 3,
 };
 
 type Smoked = Run & { report: SmokeReport };

@@ -20,10 +20,11 @@ const style =
   "body{font:1.1rem/1.6 system-ui,sans-serif;max-width:34rem;margin:15vh auto;padding:0 1.5rem}h1{font-size:1.4rem}";
 const styleHash = createHash("sha256").update(style).digest("base64");
 
-/** Keep browsers and proxies from storing the page, and from passing on its URL, which may hold a code. */
+/** Keep browsers and proxies from storing the page, from passing on its URL, which may hold a code, and from asking without TLS. */
 export const safeHeaders = {
   "cache-control": "no-store",
   "referrer-policy": "no-referrer",
+  "strict-transport-security": "max-age=31536000",
   "x-content-type-options": "nosniff",
   "content-security-policy": `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
 };

@@ -103,6 +103,7 @@ export function createTokenAdmission({ authenticator, publicHost, log, now = Dat
       if (!tokenPattern.test(token)) throw wrong;
       const answer = await verify(request, `Bearer ${token}`).catch(toRefusal);
       if (answer instanceof Refusal) throw answer.status === 401 ? wrong : answer;
+      log.info("operator_signed_in", { address: request.socket.remoteAddress ?? "", operator: answer.operator });
       return sessions.open(request, token);
     },
     signOut: sessions.close,

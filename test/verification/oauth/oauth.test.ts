@@ -373,6 +373,7 @@ describe("refusals", () => {
       const { headers } = await createBrowser({ oauth: oauth() }).get("/slack/oauth_redirect");
       expect(headers.get("content-security-policy")).toMatch(/^default-src 'none'; .*frame-ancestors 'none'/);
       expect(headers.get("cache-control")).toBe("no-store");
+      expect(headers.get("strict-transport-security")).toBe("max-age=31536000");
       expect(headers.get("referrer-policy")).toBe("no-referrer");
       expect(headers.get("x-content-type-options")).toBe("nosniff");
     });
