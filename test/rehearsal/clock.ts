@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { setTimeout as wait } from "node:timers/promises";
 import { endWithUs } from "./reaper.ts";
 import { setOffset } from "./shift-date.cjs";
 
@@ -10,8 +9,6 @@ let offsetMs = 0;
 const children = new Set<ChildProcess>();
 const listeners = new Set<() => void>();
 
-/** Requests that a child process makes when its time moves, such as renewing a lease, reach AWS before anything that happens here. */
-const settleMs = 100;
 let moved = Promise.resolve();
 
 /** The latest moves, by the time of the machine. */
@@ -25,8 +22,8 @@ export const clock = {
     moved = promise;
     offsetMs += ms;
     moves = [...moves.filter(isRecent), { atMs: performance.now(), byMs: ms }];
-    for (const child of children) if (child.connected) child.send({ offsetMs });
-    await wait(settleMs);
+    // Requests that a child process makes when its time moves, such as renewing a lease, reach AWS before anything that happens here.
+    await Promise.all([...children].map(moveChild));
     setOffset(offsetMs);
     resolve();
     for (const listener of listeners) listener();
@@ -50,6 +47,39 @@ export const clock = {
     return () => void listeners.delete(listener);
   },
 };
+
+const frozen = new WeakSet<ChildProcess>();
+
+/** Stops the process where it is. It hears of moves of the clock when it goes on. */
+export function freeze(child: ChildProcess): void {
+  frozen.add(child);
+  child.kill("SIGSTOP");
+  child.emit("freeze");
+}
+
+export function thaw(child: ChildProcess): void {
+  frozen.delete(child);
+  child.kill("SIGCONT");
+}
+
+const endsOfMove = ["exit", "disconnect", "freeze"];
+
+/** Resolves when the child has said that its time has moved, or will do nothing more for now. */
+function moveChild(child: ChildProcess): Promise<void> {
+  if (!child.connected) return Promise.resolve();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const wanted = offsetMs;
+  const hear = (message: unknown) => {
+    if ((Object(message) as { offsetMs?: number }).offsetMs === wanted) resolve();
+  };
+  const listeners = [["message", hear], ...endsOfMove.map((name) => [name, () => resolve()] as const)] as const;
+  for (const [name, listener] of listeners) child.on(name, listener);
+  child.send({ offsetMs }, (error) => error && resolve());
+  if (frozen.has(child)) resolve();
+  return promise.finally(() => {
+    for (const [name, listener] of listeners) child.off(name, listener);
+  });
+}
 
 function isRecent({ atMs }: { atMs: number }): boolean {
   return performance.now() - atMs < underWayMs;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startWebServer } from "../../doubles/web-server.ts";
 import { hangMs } from "../../tooling/hang.ts";
-import { currentOffsetMs, startProcess } from "../clock.ts";
+import { currentOffsetMs, freeze, startProcess, thaw } from "../clock.ts";
 import type { LambdaFunction } from "../template/wiring.ts";
 
 /** `isThrottled`: the function was not invoked at all. */
@@ -48,7 +48,7 @@ export async function startInstance({
         waiting = resolve;
         offer();
         // Lambda freezes the process until the next event, with all that it left in the background.
-        if (waiting !== undefined) child?.kill("SIGSTOP");
+        if (waiting !== undefined && child !== undefined) freeze(child);
         return promise;
       }
       const text = Buffer.from(body).toString("utf8");
@@ -70,7 +70,7 @@ export async function startInstance({
       "lambda-runtime-trace-id": trace,
       "x-rehearsal-offset-ms": String(currentOffsetMs()),
     };
-    child?.kill("SIGCONT");
+    if (child !== undefined) thaw(child);
     waiting(Response.json(event, { headers }));
     waiting = undefined;
   }
