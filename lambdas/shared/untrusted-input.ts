@@ -47,8 +47,8 @@ export function mayHoldHalfCharacter(json: string): boolean {
 const bidi = "\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u206f";
 const acting = new RegExp(`[\\p{Cc}\\p{Zl}\\p{Zp}${bidi}\\ufeff\\ufff9-\\ufffb]`, "gu");
 const actingInLines = new RegExp(`(?![\\t\\n]|\\r\\n)${acting.source}`, "gu");
-/** A single carriage return would let a terminal overwrite its line. */
-const oddLineEnds = /\r(?!\n)|[\u2028\u2029]/g;
+/** The line ends of Unicode (UAX 14, class BK, CR and NL). A single carriage return would let a terminal overwrite its line. */
+const oddLineEnds = /\r(?!\n)|[\v\f\u0085\u2028\u2029]/g;
 
 /** Removes control characters from a text of one line, such as a name or a title. */
 export function sanitizeLine(text: string): string {

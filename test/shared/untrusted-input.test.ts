@@ -96,6 +96,7 @@ describe("characters that act instead of showing something", () => {
     ["progress\rdone", "progress\ndone"],
     ["one\r\ntwo\tthree\n", "one\r\ntwo\tthree\n"],
     ["one\u2028two\u2029", "one\ntwo\n"],
+    ["seven\veight\fnine\u0085ten", "seven\neight\nnine\nten"],
     ["\u001b]0;title\u0007\u001b[2Jtext", "]0;title[2Jtext"],
     ["invoice\u202efdp.exe", "invoicefdp.exe"],
   ])("%j reads as %j", (given, shown) => {

@@ -156,7 +156,7 @@ export function createMethods(settings: MethodSettings): MethodHandlers {
       return answer(latest);
     },
 
-    /** Returns the task's state. With `wait_ms`, waits until its state or progress is another than the last poll saw. */
+    /** Returns the task's state. With `wait_ms`, waits until its state, progress or open question is another than the last poll saw. */
     async get_task({ params: { task_id: taskId, request_id: requestId, wait_ms: timeoutMs = 0 }, caller }) {
       const heldSinceMs = timeoutMs === 0 ? undefined : now();
       const task = await tasks.find({ principal: caller.principal, taskId, requestId });
@@ -205,8 +205,8 @@ function isWriting({ state, progress }: ExecutionTask): boolean {
 }
 
 /** Describes what a poll would tell of a task that goes on, so that two polls can be compared. */
-function describe({ state, progress }: ExecutionTask): string {
-  return digest([state, progress]);
+function describe({ state, progress, question }: ExecutionTask): string {
+  return digest([state, progress, question?.messageId]);
 }
 
 /** Beyond this number, the task that was polled longest ago is forgotten. */

@@ -4,6 +4,7 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import { isJsonWithin } from "../../../contracts/json-size.ts";
 import { maxPartialTextLength, maxResultBytes, maxSteps } from "../../../contracts/limits.ts";
 import type { Artifact, TaskStep } from "../../../contracts/methods.ts";
+import { abortable } from "../../shared/async/waiting.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { OpenSpan, SpanStart } from "../../shared/telemetry/telemetry.ts";
@@ -28,8 +29,9 @@ export type AgentTurn = { ended: TurnEnd; artifacts: Artifact[] };
 
 /**
  * Never rejects. A throw, an invalid update, a blank answer without artifacts, and an end without an answer are `execution_failed`. Text and artifacts beyond
- * `maxResultBytes`, or beyond what a record holds, are `payload_too_large`. An artifact that no client would read is left out. Stops reading after an abort. `made` are the artifacts of the
- * task's earlier turns.
+ * `maxResultBytes`, or beyond what a record holds, are `payload_too_large`. An artifact that no client would read is left out, and so are broken members of
+ * progress. Stops reading after an abort. `made` are the artifacts of the task's earlier turns. The agent's cleaning up (its `finally`) decides nothing: it goes
+ * on after this function has resolved, and `onCleanUp` gets its promise, which never rejects.
  */
 export async function collectOutcome(request: {
   agent: Agent;
@@ -39,17 +41,21 @@ export async function collectOutcome(request: {
   /** True if a client would read this address of an artifact. */
   isReadableUrl: (url: string) => boolean;
   onNews: (news: RunReport) => void;
+  onCleanUp?: (cleaned: Promise<void>) => void;
 }): Promise<AgentTurn> {
-  const { agent, task, context, made = [], isReadableUrl, onNews } = request;
+  const { agent, task, context, made = [], isReadableUrl, onNews, onCleanUp = () => {} } = request;
   const artifacts = [...made];
   let progress: RunReport["progress"];
   let bytes = artifacts.reduce((sum, artifact) => sum + jsonBytes(artifact), 0);
   const turn = (ended: TurnEnd): AgentTurn => ({ ended, artifacts });
   const tooLarge = (): AgentTurn => ({ ended: { type: "failure", reason: "payload_too_large" }, artifacts: [] });
+  const updates = runAgent(agent, task, context);
+  const readUpdate = createUpdateReader(context.log);
   try {
-    for await (const yielded of runAgent(agent, task, context)) {
+    // A `for await` would wait for the agent's `finally`, and lose the answer if that throws.
+    for (let next = await updates.next(); next.done !== true; next = await updates.next()) {
       if (context.signal.aborted) break;
-      const update = readUpdate({ yielded, log: context.log });
+      const update = readUpdate(next.value);
       if (update === undefined) return turn({ type: "failure", reason: "execution_failed" });
       switch (update.type) {
         case "failure":
@@ -90,6 +96,8 @@ export async function collectOutcome(request: {
     if (!context.signal.aborted) {
       context.log.warn("agent_threw", { reason: "execution_failed", cause_kind: errorKind(error) });
     }
+  } finally {
+    onCleanUp(cleanUp({ updates, log: context.log }));
   }
   return turn({ type: "failure", reason: "execution_failed" });
 }
@@ -149,14 +157,64 @@ function fittingSteps(steps: NonNullable<Progress["steps"]>): TaskStep[] {
   return newest.map(({ title, ...step }) => ({ ...step, title: truncate(title, maxStepTitleLength) }));
 }
 
-/** Undefined for an invalid update. The log says where and why (`options.0.id: too_big`), without a value. */
-function readUpdate({ yielded, log }: { yielded: unknown; log: Log }): Update | undefined {
-  const { data, error } = updateSchema.safeParse(yielded);
-  const [issue] = error?.issues ?? [];
-  if (issue === undefined) return data;
-  const cause_kind = `${["update", ...issue.path].join(".")}: ${issue.code}`;
-  log.warn("agent_update_refused", { reason: "execution_failed", cause_kind });
-  return undefined;
+type Issue = { path: readonly PropertyKey[]; code: string };
+
+/**
+ * Returns undefined for an invalid update. The log says where and why (`options.0.id: too_big`), without a value. Progress is decoration, so
+ * its broken members are only left out, which is logged once per member and reason.
+ */
+function createUpdateReader(log: Log): (yielded: unknown) => Update | undefined {
+  const told = new Set<string>();
+  return (yielded) => {
+    const { data, error } = updateSchema.safeParse(yielded);
+    const [issue] = error?.issues ?? [];
+    if (issue === undefined) return data;
+    if (isProgress(yielded)) {
+      const mended = updateSchema.safeParse(withoutBroken(yielded, error?.issues ?? []));
+      for (const { path, code } of error?.issues ?? []) {
+        const cause_kind = `${["update", ...path.filter((part) => typeof part === "string")].join(".")}: ${code}`;
+        if (mended.success && !told.has(cause_kind)) log.warn("agent_progress_left_out", { cause_kind });
+        told.add(cause_kind);
+      }
+      if (mended.success) return mended.data;
+    }
+    const cause_kind = `${["update", ...issue.path].join(".")}: ${issue.code}`;
+    log.warn("agent_update_refused", { reason: "execution_failed", cause_kind });
+    return undefined;
+  };
+}
+
+function isProgress(yielded: unknown): yielded is Record<string, unknown> {
+  return typeof yielded === "object" && yielded !== null && "type" in yielded && yielded.type === "progress";
+}
+
+function withoutBroken(progress: Record<string, unknown>, issues: readonly Issue[]): Record<string, unknown> {
+  const broken = new Set(issues.map(({ path }) => path.slice(0, 2).join(".")));
+  const { steps, ...others } = progress;
+  const kept = Object.entries(others).filter(([name]) => !broken.has(name));
+  const fitting = Array.isArray(steps) ? steps.filter((_step, index) => !broken.has(`steps.${index}`)) : undefined;
+  return { ...Object.fromEntries(kept), ...(fitting && !broken.has("steps") && { steps: fitting }) };
+}
+
+/** How long an agent may clean up before its run counts as over. */
+const cleanUpMs = 5000;
+
+/** Ends the agent's generator, so that its `finally` runs. Never rejects. */
+async function cleanUp({ updates, log }: { updates: AsyncGenerator<unknown>; log: Log }): Promise<void> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new CleanUpTimeout()), cleanUpMs);
+  try {
+    await abortable({ promise: updates.return(undefined), signal: late.signal });
+  } catch (thrown) {
+    log.warn("agent_cleanup_failed", { cause_kind: errorKind(thrown) });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The agent was still cleaning up after `cleanUpMs`. */
+class CleanUpTimeout extends Error {
+  override name = "CleanUpTimeout";
 }
 
 /** The span of one run. It belongs to the task's stored trace, whichever process runs the agent. */

@@ -51,7 +51,7 @@ export type Run = {
   stop(cause: StopCause): void;
   /** Resolves when the outcome is stored, or when this run may no longer store it. Never rejects. */
   ended: Promise<void>;
-  /** Resolves when the agent's function has returned, which may be later if it ignores its signal. Never rejects. */
+  /** Resolves when the agent's function has returned and cleaned up, which may be later if it ignores its signal. Never rejects. */
   returned: Promise<void>;
 };
 
@@ -200,7 +200,10 @@ export function startRun(request: {
     const task = createAgentTask({ params, answers });
     const work = async (span: OpenSpan) => {
       const context = { ...ids, signal, readAttachment, trace: span.trace, log };
-      working = collectOutcome({ agent, task, context, made, isReadableUrl, onNews: news.put }).then(endTurn);
+      let cleaned: Promise<void> | undefined;
+      const onCleanUp = (promise: Promise<void>) => (cleaned = promise);
+      const collecting = collectOutcome({ agent, task, context, made, isReadableUrl, onNews: news.put, onCleanUp });
+      working = collecting.then(endTurn).then(() => cleaned);
       const turn = await turnOver;
       endAgentSpan({ span, turn, cause });
       return turn;

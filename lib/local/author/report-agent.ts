@@ -26,8 +26,8 @@ export function reportAgent({ agent, file, show }: Reporting): Agent {
   const name = file === undefined ? "The agent" : formatFile(file);
   const { feedback } = agent;
   async function* run(...[task, context]: Parameters<Agent>): AsyncGenerator<TaskUpdate> {
-    const report = (lines: readonly string[]) => {
-      if (!context.signal.aborted) show([`The agent failed in request ${context.requestId}:`, ...lines, ""].join("\n"));
+    const report = (lines: readonly string[], happened = "The agent failed") => {
+      if (!context.signal.aborted) show([`${happened} in request ${context.requestId}:`, ...lines, ""].join("\n"));
     };
     let called: unknown;
     const observed: Agent = (...given) => {
@@ -46,15 +46,20 @@ export function reportAgent({ agent, file, show }: Reporting): Agent {
           ? undefined
           : (describeProblem(update) ?? blankProblem(update, hasArtifact));
         const isText = types.isPromise(called);
+        const isProgress = Object(update).type === "progress";
         if (problem !== undefined)
-          report(isText ? [`${name}: ${problem}`] : describeYield({ place: locate(called), name, yields, problem }));
+          report(
+            isText ? [`${name}: ${problem}`] : describeYield({ place: locate(called), name, yields, problem }),
+            isProgress ? "A part of the progress was left out" : undefined,
+          );
         hasArtifact ||= Object(update).type === "artifact";
-        isEnded ||= problem !== undefined || endTypes.includes(Object(update).type);
+        isEnded ||= (problem !== undefined && !isProgress) || endTypes.includes(Object(update).type);
         yield update;
       }
     } catch (error) {
       report(
         error instanceof AgentResultError ? at(locate(agent), describeResult(error.returned)) : describeError(error),
+        isEnded ? "The agent failed after its last update" : undefined,
       );
       throw error;
     }

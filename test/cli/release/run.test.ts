@@ -1,7 +1,7 @@
 /** Runs `npm run release` in a copy of the repository that is its own checkout. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { contractVersion } from "../../../contracts/version.ts";
@@ -31,6 +31,10 @@ beforeAll(() => {
   writeFileSync(path(".gitignore"), "node_modules\n");
   changelog((text) => text.replace(/## \[Unreleased\][\s\S]*?(?=## \[)/, "## [Unreleased]\n\n"));
   git("init", "-q", "-b", "main");
+  commit();
+  // A contract that was changed since the last release is frozen by the next one.
+  if (existsSync(path("contracts/released", contractVersion))) return;
+  release("--freeze");
   commit();
 });
 

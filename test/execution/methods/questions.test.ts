@@ -1,5 +1,6 @@
 /** An agent that asks: the task waits, is answered once, by which answer to which question, and goes on in whatever process. */
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import type { Agent, TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
 import { createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
@@ -77,6 +78,19 @@ describe("an agent that asks", () => {
     const ended = await call("get_task", { task_id, wait_ms: 5000 });
     expect(ended.result?.response_text).toBe("first, second");
     expect(started.slice(0, 2)).toEqual([id, answerId]);
+  });
+
+  it("ends a held poll with its next question, although the state is the same as before", async () => {
+    const { call, store } = createTestHost({ agent: asking({ questions: 2 }) });
+    const task_id = (await call("execute_task", hello)).result?.task_id ?? "";
+    await call("get_task", { task_id });
+    await call("answer_task", { task_id, text: "first" });
+    await eventually(async () => (await store.get({ id: task_id }))?.question?.prompt === "Shall I? (2)");
+    let told: unknown;
+    const held = call("get_task", { task_id, wait_ms: 25_000 }).then(({ result }) => (told = result));
+    for (let turn = 0; turn < 1000 && told === undefined; turn += 1) await sleep(1);
+    expect(told).toMatchObject({ status: "input_required", prompt: "Shall I? (2)" });
+    await held;
   });
 
   it("goes on in another process, where the first one has gone", async () => {

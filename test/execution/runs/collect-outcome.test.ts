@@ -6,6 +6,7 @@ import { diffTaskEvents, toA2aTask } from "../../../lambdas/execution/a2a/view.t
 import type { Agent, TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
 import { isReadableUrl } from "../../../lambdas/execution/runs/artifact-url.ts";
 import { collectOutcome, startAgentSpan } from "../../../lambdas/execution/runs/collect-outcome.ts";
+import { createLog } from "../../../lambdas/shared/log.ts";
 import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { agentContext, agentTask } from "../agents/agent-context.ts";
 import { recordOf } from "../tasks/records.ts";
@@ -54,11 +55,96 @@ describe("the steps of an agent", () => {
   });
 
   it.each([
-    ["another status", { id: "a", title: "A", status: "complete" }],
-    ["no title", { id: "a", title: "", status: "pending" }],
-  ])("with %s are no update", async (_what, broken) => {
-    const update = { type: "progress", steps: [broken] } as unknown as TaskUpdate;
-    expect(await toldOf(update)).toEqual([]);
+    ["another status", { id: "b", title: "B", status: "complete" }, "update.steps.status: invalid_value"],
+    ["no title", { id: "b", title: "", status: "pending" }, "update.steps.title: too_small"],
+    ["no form", "b", "update.steps: invalid_type"],
+  ])("with %s are left out and logged, and the others are told", async (_what, broken, cause_kind) => {
+    const update = { type: "progress", steps: [step("pending"), broken] } as unknown as TaskUpdate;
+    const { told, logged, turn } = await collect([update, update, { type: "answer", text: "done" }]);
+    expect(told).toEqual([{ steps: [step("pending")] }, { steps: [step("pending")] }]);
+    expect(logged).toEqual([expect.objectContaining({ message: "agent_progress_left_out", cause_kind })]);
+    expect(turn.ended).toMatchObject({ type: "success", text: "done" });
+  });
+});
+
+/** Collects the updates of an agent. */
+async function collect(updates: readonly TaskUpdate[]) {
+  return collectFrom(yielding(...updates));
+}
+
+async function collectFrom(agent: Agent) {
+  const [told, lines]: [unknown[], string[]] = [[], []];
+  let cleaned: Promise<void> | undefined;
+  const log = createLog({ service: "execution", write: (line) => void lines.push(line) });
+  const turn = await collectOutcome({
+    ...{ agent, task: agentTask(hello), context: { ...agentContext(), log }, isReadableUrl },
+    onNews: ({ progress }) => void told.push(progress),
+    onCleanUp: (promise) => (cleaned = promise),
+  });
+  const logged = () => lines.map((line) => JSON.parse(line));
+  return { turn, told, logged: logged(), loggedLater: () => Promise.resolve(cleaned).then(logged) };
+}
+
+describe("progress with a member that is broken", () => {
+  it.each([
+    ["percent", Number.NaN],
+    ["percent", null],
+    ["percent", "50"],
+    ["text", 7],
+    ["partial", { text: "The" }],
+    ["steps", "read"],
+  ])("is told without it: %s %p", async (name, value) => {
+    const update = { type: "progress", text: "Reading", [name]: value } as unknown as TaskUpdate;
+    const { told, turn } = await collect([update, { type: "answer", text: "done" }]);
+    expect(told).toEqual([name === "text" ? {} : { text: "Reading" }]);
+    expect(turn.ended).toMatchObject({ type: "success", text: "done" });
+  });
+
+  it.each([
+    ["an answer", { type: "answer", text: 7 }],
+    ["a question", { type: "question", prompt: "" }],
+    ["an artifact", { type: "artifact", artifact: { name: "a" } }],
+    ["an update of no type", { type: "steps", steps: [] }],
+  ])("is another thing than %s that is broken, which ends the task", async (_what, update) => {
+    const { turn } = await collect([update as unknown as TaskUpdate, { type: "answer", text: "done" }]);
+    expect(turn.ended).toEqual({ type: "failure", reason: "execution_failed" });
+  });
+});
+
+describe("an agent that cleans up after its answer", () => {
+  const answering = (cleanUp: () => unknown, last: TaskUpdate = { type: "answer", text: "done" }): Agent =>
+    async function* () {
+      try {
+        yield last;
+      } finally {
+        await cleanUp();
+      }
+    };
+
+  it("has answered, whether cleaning up works, throws or never ends", async () => {
+    let cleanUps = 0;
+    const works = await collectFrom(answering(() => (cleanUps += 1)));
+    expect({ ended: works.turn.ended, logged: await works.loggedLater(), cleanUps }).toEqual({
+      ended: { type: "success", text: "done" },
+      logged: [],
+      cleanUps: 1,
+    });
+    const throws = await collectFrom(answering(() => Promise.reject(new TypeError("closed twice"))));
+    expect(throws.turn.ended).toEqual({ type: "success", text: "done" });
+    expect(await throws.loggedLater()).toEqual([
+      expect.objectContaining({ level: "warn", message: "agent_cleanup_failed", cause_kind: "TypeError" }),
+    ]);
+    const hangs = await collectFrom(answering(() => new Promise(() => {})));
+    expect(hangs.turn.ended).toEqual({ type: "success", text: "done" });
+    expect(await hangs.loggedLater()).toEqual([
+      expect.objectContaining({ message: "agent_cleanup_failed", cause_kind: "CleanUpTimeout" }),
+    ]);
+  });
+
+  it("has asked its question all the same", async () => {
+    const question: TaskUpdate = { type: "question", prompt: "Shall I?" };
+    const { turn } = await collectFrom(answering(() => Promise.reject(new Error("closed")), question));
+    expect(turn.ended).toEqual(question);
   });
 });
 

@@ -57,11 +57,39 @@ it.each<[string, TaskUpdate[]]>([
 
 it("says once what is wrong, although the agent then ends without an answer", async () => {
   const wrong: Agent = async function* () {
+    yield { type: "answer", text: 7 } as unknown as TaskUpdate;
+  };
+  const { shown } = await run(wrong);
+  expect(shown).toContain("`text` must be a string");
+  expect(shown).not.toContain("without an answer");
+});
+
+it("says which part of the progress is left out, and that the agent then ends without an answer", async () => {
+  const wrong: Agent = async function* () {
     yield { type: "progress", percent: "half" } as unknown as TaskUpdate;
   };
   const { shown } = await run(wrong);
-  expect(shown).toContain("`percent` must be a number");
-  expect(shown).not.toContain("without an answer");
+  expect(shown).toMatch(/part of the progress was left out in request .*:\n.*`percent` must be a number/);
+  expect(shown).toContain("without an answer");
+});
+
+it("says that an agent failed after its answer", async () => {
+  const closing: Agent = async function* () {
+    try {
+      yield { type: "answer", text: "done" };
+    } finally {
+      await Promise.reject(new Error("closed twice"));
+    }
+  };
+  const reported: string[] = [];
+  const updates = reportAgent({ agent: closing, show: (text) => reported.push(text) })(
+    agentTask({ channel: "C1", text: "hello" }),
+    agentContext(),
+  );
+  const iterator = (updates as AsyncIterable<TaskUpdate>)[Symbol.asyncIterator]();
+  await iterator.next();
+  await expect(iterator.return?.()).rejects.toThrow("closed twice");
+  expect(reported.join("")).toMatch(/failed after its last update in request .*:\n.*closed twice/);
 });
 
 it("has the function feedback of the agent, and reports what that throws", async () => {
