@@ -1,6 +1,6 @@
 /**
  * The methods of the contract between the zones, with their params and results, and the states of a task. Unknown params are dropped, and
- * unknown fields of a result pass. docs/reference/contract.md explains every field.
+ * unknown fields of a result are ignored. docs/reference/contract.md explains every field.
  */
 import * as z from "zod";
 import type { RequestId } from "./envelope.ts";

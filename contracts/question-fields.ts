@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { isJsonWithin } from "./json-size.ts";
 import { maxFieldTextLength } from "./limits.ts";
-import { optionalField } from "./optional-field.ts";
+import { boundedMembers, optionalField } from "./optional-field.ts";
 
 /** Fields of one question, and choices of one field. Slack shows at most 100 choices. */
 const maxFields = 20;
@@ -63,11 +63,14 @@ const fieldValueSchema = z.union([
 export type FieldValue = z.infer<typeof fieldValueSchema>;
 
 /** By the ids of the fields. A key that no id can be is refused without being repeated in the error. */
-export const fieldValuesSchema = z
-  .record(z.string(), fieldValueSchema)
-  .refine((values) => Object.keys(values).every((id) => fieldIdPattern.test(id)), "names a field that cannot be")
-  .refine((values) => Object.keys(values).length <= maxFields, `more than ${maxFields} fields`)
-  .meta({ propertyNames: { type: "string", pattern: fieldIdPattern.source }, maxProperties: maxFields });
+export const fieldValuesSchema = boundedMembers(
+  z
+    .record(z.string(), fieldValueSchema)
+    .refine((values) => Object.keys(values).every((id) => fieldIdPattern.test(id)), "names a field that cannot be")
+    .refine((values) => Object.keys(values).length <= maxFields, `more than ${maxFields} fields`)
+    .meta({ propertyNames: { type: "string", pattern: fieldIdPattern.source }, maxProperties: maxFields }),
+  maxFields + 1,
+);
 export type FieldValues = z.infer<typeof fieldValuesSchema>;
 
 function hasUniqueIds(list: readonly { id: string }[]): boolean {

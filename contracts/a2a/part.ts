@@ -13,6 +13,12 @@ import {
 /** The first one counts if all are unset. */
 export const contentNames = ["text", "raw", "url", "data"] as const;
 
+/**
+ * In the metadata of a part of A2A 0.3: marks one whose `data` is not an object. 0.3 allows objects only, so it is written as `{ value }`.
+ * The official SDK uses the same mark.
+ */
+export const wrappedKey = "data_part_compat";
+
 /** Exactly one of `text`, `raw` (bytes in base64), `url` and `data` (any JSON). */
 export const partSchema = z
   .object({

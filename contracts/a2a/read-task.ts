@@ -1,25 +1,25 @@
 /** Reads a task or a message as a client (A2A 1.0, section 4.1): strict about ids, states and text, lenient about everything else. */
 import * as z from "zod";
 import { maxTaskIdLength } from "../limits.ts";
-import { contentNames, type Message, type Part, partSchema, roleSchema } from "./part.ts";
+import { questionKey, taskKey } from "./extension.ts";
+import { contentNames, type Message, type Part, partSchema, roleSchema, wrappedKey } from "./part.ts";
 import { type A2aState, a2aStateSchema } from "./task.ts";
-import {
-  bytesSchema,
-  idSchema,
-  maxReadable,
-  optionalText,
-  optionalValue,
-  readableList,
-  structSchema,
-} from "./values.ts";
+import { bytesSchema, idSchema, maxReadable, optionalText, optionalValue, readableList } from "./values.ts";
 
 /** Drops malformed fields that only describe a part. Keeps bytes that are no base64, so that the person reads that a file is left out. */
 export const readPartSchema = partSchema.safeExtend({
   raw: optionalValue(z.union([bytesSchema, z.string()])),
   mediaType: partSchema.shape.mediaType.catch(undefined),
   filename: partSchema.shape.filename.catch(undefined),
-  metadata: structSchema.catch(undefined),
+  metadata: readMetadata([wrappedKey]),
 });
+
+/** Reads only the members of `metadata` with our keys, because a peer may send any number of others. */
+function readMetadata(keys: readonly string[]) {
+  const shape = Object.fromEntries(keys.map((key) => [key, z.unknown().optional()]));
+  const known = z.object(shape).transform((read) => (Object.keys(read).length === 0 ? undefined : read));
+  return optionalValue(known).catch(undefined);
+}
 
 /** `part`, `state` and `role` read one version's spelling. The result is the same for all versions. */
 export function createReadSchemas(options: {
@@ -35,14 +35,14 @@ export function createReadSchemas(options: {
     messageId: idSchema.optional().catch(undefined),
     role: role.optional().catch(undefined),
     parts,
-    metadata: structSchema.catch(undefined),
+    metadata: readMetadata([questionKey]),
   });
   const task = z.object({
     id: idSchema,
     status: z.object({ state, message: optionalValue(message).catch(undefined) }),
     artifacts: optionalValue(z.array(z.object({ name: optionalText(1024).catch(undefined), parts }))),
     history: readableList(message).catch([]),
-    metadata: structSchema.catch(undefined),
+    metadata: readMetadata([taskKey]),
   });
   /** A message that is the answer itself must have a part that can be read. */
   const answer = message.extend({

@@ -21,27 +21,29 @@ export function lastOfEachId<T extends { id: string }>(entries: readonly T[]): T
   return [...new Map(entries.map((entry) => [entry.id, entry])).values()];
 }
 
-/** Replaces lone surrogates in every text and key. `value` is what JSON was parsed to. */
-export function toWellFormed(value: unknown): unknown {
-  if (typeof value === "string") return value.toWellFormed();
-  if (Array.isArray(value)) return value.map(toWellFormed);
-  if (!isJsonObject(value)) return value;
-  // `Object.fromEntries` makes an own member even of the key `__proto__`.
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name.toWellFormed(), toWellFormed(member)]));
+/** Returns the members with these names. Does not visit the others, because a peer may send a hundred thousand. */
+export function pickMembers(
+  value: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+): Record<string, unknown> {
+  return Object.fromEntries(names.flatMap((name) => (Object.hasOwn(value, name) ? [[name, value[name]]] : [])));
 }
 
 /** Half a surrogate pair as JSON writes it. The same letters after a backslash that is text also match, which does no harm. */
 const halfCharacter = /\\u[dD][89a-fA-F]/;
+/** A pair as two escapes, half a pair, or any other escape. Matches each escape as a whole, so that none begins within another one. */
+const escapes = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[dD][89a-fA-F][\da-fA-F]{2}|.)/gs;
+const halfLength = "\\ud800".length;
+
+/** Replaces halves of surrogate pairs in JSON text by U+FFFD, in texts and keys, so that the parsed value need not be walked. */
+export function repairHalfCharacters(json: string): string {
+  if (!halfCharacter.test(json)) return json;
+  return json.replaceAll(escapes, (written) => (written.length === halfLength ? "\\ufffd" : written));
+}
 
 /** Like `JSON.stringify`, but without lone surrogates. */
 export function toWellFormedJson(value: unknown): string {
-  const json = JSON.stringify(value);
-  return halfCharacter.test(json) ? JSON.stringify(toWellFormed(JSON.parse(json))) : json;
-}
-
-/** True if JSON text may hold half a surrogate pair, or a whole one as two escapes. */
-export function mayHoldHalfCharacter(json: string): boolean {
-  return halfCharacter.test(json);
+  return repairHalfCharacters(JSON.stringify(value));
 }
 
 const bidi = "\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u206f";
@@ -101,7 +103,9 @@ export function isNestedTooDeep(value: unknown): boolean {
   let level = [value].filter(isObject);
   for (let depth = 0; level.length > 0; depth++) {
     if (depth === maxDepth) return true;
-    level = level.flatMap((each) => Object.values(each).filter(isObject));
+    const next: object[] = [];
+    for (const each of level) for (const member of Object.values(each)) if (isObject(member)) next.push(member);
+    level = next;
   }
   return false;
 }

@@ -203,9 +203,10 @@ describe("what acts on a terminal, or turns a text around", () => {
 
   it("is escaped in JSON on the terminal, and nothing of it is lost", async () => {
     const extra = { note: hostile, "a \u009b name": "\u007f" };
-    const shown = await sent((call) => result(call, { status: "success", response_text: "be", extra }), "--json");
+    const answer = { status: "success", response_text: "be", artifacts: [{ data: extra }] };
+    const shown = await sent((call) => result(call, answer), "--json");
     expect(shown.match(acting)).toBeNull();
-    expect(JSON.parse(shown)).toMatchObject({ extra });
+    expect(JSON.parse(shown)).toEqual(answer);
   });
 });
 

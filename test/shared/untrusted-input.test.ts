@@ -1,6 +1,12 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { escapeActiveCharacters, parseUrl, sanitizeLine, sanitizeLines } from "../../lambdas/shared/untrusted-input.ts";
+import {
+  escapeActiveCharacters,
+  parseUrl,
+  repairHalfCharacters,
+  sanitizeLine,
+  sanitizeLines,
+} from "../../lambdas/shared/untrusted-input.ts";
 import { forAll } from "../doubles/for-all.ts";
 
 const longHost = "a".repeat(501);
@@ -101,5 +107,24 @@ describe("characters that act instead of showing something", () => {
     ["invoice\u202efdp.exe", "invoicefdp.exe"],
   ])("%j reads as %j", (given, shown) => {
     expect(sanitizeLines(given)).toBe(shown);
+  });
+});
+
+describe("half a surrogate pair in JSON text", () => {
+  it.each([
+    ["a first half", String.raw`"a\ud83db"`, "a\ufffdb"],
+    ["a second half", String.raw`"\uDE00"`, "\ufffd"],
+    ["halves in the wrong order", String.raw`"\ude00\ud83d"`, "\ufffd\ufffd"],
+    ["a half before a pair", String.raw`"\ud83d\ud83d\ude00"`, "\ufffd\u{1f600}"],
+    ["a half after a backslash", String.raw`"\\\ud83d"`, "\\\ufffd"],
+  ])("is replaced: %s", (_what, json, text) => {
+    expect(JSON.parse(repairHalfCharacters(json))).toBe(text);
+  });
+
+  it("is replaced as JavaScript does it, in texts and keys", () => {
+    forAll(fc.string({ unit: fc.constantFrom("\\", "u", "d83d", "\ud83d", "\ude00", '"', "\n") })).hold((text) => {
+      const repaired = JSON.parse(repairHalfCharacters(JSON.stringify({ [text]: text })));
+      expect(repaired).toEqual({ [text.toWellFormed()]: text.toWellFormed() });
+    });
   });
 });

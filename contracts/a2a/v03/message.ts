@@ -1,13 +1,15 @@
 /** Reads parts, messages and artifacts of A2A 0.3 (sections 6.4, 6.5 and 6.7) as those of 1.0, and writes them back. */
 import * as z from "zod";
-import { type A2aArtifact, a2aArtifactSchema, type Message, messageSchema, type Part, partSchema } from "../part.ts";
+import {
+  type A2aArtifact,
+  a2aArtifactSchema,
+  type Message,
+  messageSchema,
+  type Part,
+  partSchema,
+  wrappedKey,
+} from "../part.ts";
 import { valueSchema } from "../values.ts";
-
-/**
- * Marks a part whose `data` is not an object. 0.3 allows objects only, so it is written as `{ value }`. The official SDK uses the same
- * mark.
- */
-const wrappedKey = "data_part_compat";
 
 type Metadata = Record<string, unknown> | null | undefined;
 type Text = string | null | undefined;

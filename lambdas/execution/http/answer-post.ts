@@ -17,7 +17,7 @@ import {
   type Spans,
   type Trace,
 } from "../../shared/telemetry/telemetry.ts";
-import { isTooDeep, mayHoldHalfCharacter, toWellFormed } from "../../shared/untrusted-input.ts";
+import { isTooDeep, repairHalfCharacters } from "../../shared/untrusted-input.ts";
 import type { A2aEndpoint } from "../a2a/endpoint.ts";
 import { readRequestedVersion, toDialect } from "../a2a/version.ts";
 import { type Dispatch, isMethodName } from "../methods/methods.ts";
@@ -155,9 +155,8 @@ function readRequest<T>({ schema, body, text, json }: JsonBody & { schema: Compi
 /** Replaces halves of surrogate pairs, as the client does with a response. */
 function parseBody(body: Uint8Array): Pick<JsonBody, "text" | "json"> {
   try {
-    const text = strictUtf8.decode(body);
-    const json = JSON.parse(text);
-    return { text, json: mayHoldHalfCharacter(text) && !isTooDeep(body) ? toWellFormed(json) : json };
+    const text = repairHalfCharacters(strictUtf8.decode(body));
+    return { text, json: JSON.parse(text) };
   } catch (error) {
     throw new SekishoError("parse_error", { cause: error });
   }

@@ -1,10 +1,13 @@
 /** Reads the artifacts that an agent yields: mends what is harmless, and leaves out what the Verification zone would not read. */
 import * as z from "zod";
 import { type Artifact, artifactSchema } from "../../../contracts/methods.ts";
+import { boundedMembers } from "../../../contracts/optional-field.ts";
 import { isJsonObject, truncate } from "../../shared/untrusted-input.ts";
 
 /** The most artifacts of one task. Clients leave out further ones. */
 const maxArtifacts = 100;
+/** The members of one artifact: those of the contract, and others of the agent's own. */
+const maxMembers = 100;
 const maxNameLength = 255;
 
 /** Drops members that are null, cuts a long name, and removes the line breaks that some encoders write into base64. */
@@ -24,9 +27,12 @@ function hasOneContent({ text, base64, data, url }: Artifact): boolean {
   return [text, base64, data, url].filter((content) => content !== undefined).length === 1;
 }
 
-export const yieldedArtifactSchema = z.preprocess(
-  mend,
-  artifactSchema.refine(hasOneContent, "must have exactly one of `text`, `base64`, `data` and `url`"),
+export const yieldedArtifactSchema = boundedMembers(
+  z.preprocess(
+    mend,
+    artifactSchema.refine(hasOneContent, "must have exactly one of `text`, `base64`, `data` and `url`"),
+  ),
+  maxMembers,
 );
 
 /** Why the artifact cannot be sent beside `made` others, for the log; undefined if it can. */

@@ -1,11 +1,15 @@
 /** The shape of what an agent yields. */
 import * as z from "zod";
 import { optionIdSchema, questionOptionSchema, stepSchema } from "../../../contracts/methods.ts";
-import { optionalField } from "../../../contracts/optional-field.ts";
+import { boundedMembers, optionalField } from "../../../contracts/optional-field.ts";
 import { questionFieldsSchema } from "../../../contracts/question-fields.ts";
 import { isVisible } from "../../shared/visible-text.ts";
 import { yieldedArtifactSchema } from "./artifacts.ts";
 
+/** The latest steps are read. Several may have one id, so these are more than a progress shows. */
+const maxReadSteps = 1000;
+/** More than the token counts of any model API. */
+const maxUsageMembers = 100;
 const maxPromptLength = 10_000;
 const maxOptions = 20;
 const maxLabelLength = 200;
@@ -20,13 +24,18 @@ export const updateSchema = z.discriminatedUnion("type", [
     text: z.string().optional(),
     percent: z.number().optional(),
     partial: z.string().optional(),
-    steps: z.array(stepSchema.extend({ title: z.string().min(1) })).optional(),
+    steps: z
+      .preprocess(
+        (steps) => (Array.isArray(steps) ? steps.slice(-maxReadSteps) : steps),
+        z.array(stepSchema.extend({ title: z.string().min(1) })),
+      )
+      .optional(),
   }),
   z.object({ type: z.literal("artifact"), artifact: yieldedArtifactSchema }),
   z.object({
     type: z.literal("answer"),
     text: z.string(),
-    usage: optionalField(z.looseObject({})),
+    usage: optionalField(boundedMembers(z.looseObject({}), maxUsageMembers)),
     direct: z.boolean().optional(),
   }),
   z

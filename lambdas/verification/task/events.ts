@@ -94,6 +94,12 @@ export type EventOf<E extends TaskEvent["type"]> = Extract<TaskEvent, { type: E 
 
 /** A result of the Execution zone: the task is accepted and has no outcome yet. */
 export type AcceptedResult = Extract<TaskResult, { status: "accepted" }>;
+
+/** The member of a large `accepted` result that says how many bytes the whole answer had. */
+export const answerBytesMember = "answer_bytes";
+/** More than the longest texts and steps of an agent's progress take. */
+export const minLargeAnswerBytes = 64 * 1024;
+
 export type InputRequiredResult = Extract<TaskResult, { status: "input_required" }>;
 
 /**

@@ -1,7 +1,16 @@
 /** Helpers that the handlers of several states share: transitions, outcomes, failures, delays, deadlines, polls and the history. */
 import type { ClientReason } from "../../../contracts/errors.ts";
 import type { TaskResult } from "../../../contracts/methods.ts";
-import type { AcceptedResult, CallAct, CallFailure, Delay, EventOf, TaskEffect, TaskEvent } from "./events.ts";
+import {
+  type AcceptedResult,
+  answerBytesMember,
+  type CallAct,
+  type CallFailure,
+  type Delay,
+  type EventOf,
+  type TaskEffect,
+  type TaskEvent,
+} from "./events.ts";
 import { destinationOf, inNewSession, mayHaveArrived, type Policy, withCall, withoutParams } from "./routing.ts";
 import { leftOutCountOf, type Task, type TaskOutcome, tokensOf } from "./task.ts";
 
@@ -95,9 +104,8 @@ export function startWaiting(
   task: Task,
   { result, nowMs, policy }: { result: AcceptedResult; nowMs: number; policy: Policy },
 ): Transition {
-  const { task_id: taskId, poll_after_ms: pollAfterMs } = result;
-  const sent = withCall(withoutParams(task), { taskId });
-  return schedulePoll(advance(sent, { state: "waiting", wait: { ...waitOf(task), pollAfterMs } }), { nowMs, policy });
+  const sent = withCall(withoutParams(task), { taskId: result.task_id });
+  return schedulePoll(advance(sent, { state: "waiting", wait: noteGaps(task, result) }), { nowMs, policy });
 }
 
 /** Asks the host to cancel the task. The first reason stays. */
@@ -296,6 +304,16 @@ export function pollDelay({
   return { delayMs, jitterMs: mostMs - delayMs };
 }
 
+/** One second for each 50 KB of the last answer: reading a megabyte holds the process for up to a tenth of a second. */
+const bytesPerMs = 50;
+
+/** Returns the task's `wait` with the gaps before its next poll that the answer calls for. */
+export function noteGaps(task: Task, result: AcceptedResult): NonNullable<Task["wait"]> {
+  const { poll_after_ms: pollAfterMs, [answerBytesMember]: bytes } = result;
+  const minPollGapMs = typeof bytes === "number" ? Math.floor(bytes / bytesPerMs) : undefined;
+  return { ...waitOf(task), pollAfterMs, minPollGapMs };
+}
+
 /** Schedules the next poll by `pollDelay`, but not after the time by which the host must have ended the task. */
 export function schedulePoll(
   task: Task,
@@ -308,7 +326,7 @@ export function schedulePoll(
   const ageMs = Math.max(0, nowMs - wait.workStartedAtMs);
   const { delayMs, jitterMs } = pollDelay({
     ...{ ...wait, ageMs, ceilingMs: Math.min(gapMs, ceilingMs ?? gapMs) },
-    leastMs: shortestMs,
+    leastMs: Math.max(shortestMs ?? 0, wait.minPollGapMs ?? 0),
   });
   const mostMs = untilDeadlineMs(task, nowMs - graceMs);
   const leastMs = Math.min(delayMs, mostMs);

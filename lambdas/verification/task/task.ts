@@ -192,6 +192,8 @@ const waitSchema = z.object({
   nextPollAtMs: z.int().optional(),
   /** The gap that the host advised last. */
   pollAfterMs: z.int().optional(),
+  /** The shortest gap before the next poll, because the last answer was large. */
+  minPollGapMs: z.int().optional(),
 });
 
 /** The state of the delivery. Present once the outcome is set. */

@@ -13,6 +13,7 @@ import {
   isEndOfTask,
   isPastDeadline,
   maxAttempts,
+  noteGaps,
   onBusy,
   requestCancel,
   resetFailures,
@@ -55,7 +56,9 @@ export function onAnsweredWaiting(entered: Task, { nowMs, result }: EventOf<"ans
   if (result.status === "input_required") return startAsking(task, { result, nowMs, policy });
   const accepted = withCall(resetFailures(task), { taskId: result.task_id });
   const step = goOnWaiting(accepted, { result, nowMs, policy });
-  const isNothingNew = isSameCall(entered, accepted) && step.task.progress === entered.progress;
+  // The time of a poll with a large answer is stored, because a push must not bring the next one forward.
+  const isLarge = waitOf(step.task).minPollGapMs !== undefined;
+  const isNothingNew = !isLarge && isSameCall(entered, accepted) && step.task.progress === entered.progress;
   return isNothingNew ? withCarriedPolls(step) : step;
 }
 
@@ -98,8 +101,8 @@ function goOnWaiting(
   task: Task,
   { result, nowMs, policy }: { result: AcceptedResult; nowMs: number; policy: Policy },
 ): Transition {
-  const { poll_after_ms: pollAfterMs, progress } = result;
-  const polled: Task = { ...task, wait: { ...waitOf(task), pollAfterMs } };
+  const { progress } = result;
+  const polled: Task = { ...task, wait: noteGaps(task, result) };
   if (progress === undefined || !isNews(task, progress)) {
     return schedulePoll(polled, { nowMs, policy, ceilingMs: silentGapMs(polled, { nowMs, policy }) });
   }

@@ -15,7 +15,8 @@ import {
 } from "../../../contracts/methods.ts";
 import { createBodyCollector, isAnnouncedLarger } from "../../shared/http/read-body.ts";
 import { hasRepeatedKey } from "../../shared/repeated-keys.ts";
-import { parseJson } from "../../shared/untrusted-input.ts";
+import { isTooDeep, parseJson, repairHalfCharacters } from "../../shared/untrusted-input.ts";
+import { answerBytesMember, minLargeAnswerBytes } from "../task/events.ts";
 import { isSuccess, takeErrorData, takeExplanation, takeResult } from "./take-result.ts";
 import type { TransportResponse } from "./transport.ts";
 
@@ -46,12 +47,22 @@ export function readResponse<M extends MethodName>(request: {
   if (envelope.id !== id) throw new SekishoError("invalid_response");
   requireSameTask(params, envelope.result);
   requireSameRequest(params, requestId, envelope.result);
-  const result = takeResult(response.shortened ? withoutCutStrings(envelope.result) : envelope.result);
+  const isDeep = isTooDeep(response.body);
+  const result = takeResult(response.shortened ? withoutCutStrings(envelope.result) : envelope.result, { isDeep });
   const parsed = methods[method].result.safeParse(result);
-  if (parsed.success) return parsed.data as ResultOf<M>;
+  if (parsed.success) return noteLargeAnswer(parsed.data, response) as ResultOf<M>;
   const failure = legacyErrorResultSchema.safeParse(result).data;
   if (failure !== undefined) throw toLegacyError(failure);
   throw new SekishoError("invalid_response", { cause: parsed.error, endsTask: isSuccess(result) });
+}
+
+/** Notes the size of a large answer, so that the task is polled more slowly. */
+function noteLargeAnswer(
+  result: Record<string, unknown>,
+  { body, receivedBytes = body.byteLength }: TransportResponse,
+): Record<string, unknown> {
+  const isLarge = result.status === "accepted" && receivedBytes >= minLargeAnswerBytes;
+  return isLarge ? { ...result, [answerBytesMember]: receivedBytes } : result;
 }
 
 /**
@@ -59,7 +70,8 @@ export function readResponse<M extends MethodName>(request: {
  * section 8.1, and RFC 7493, section 2.3), and so is invalid UTF-8, unless `repairs` replaces it by U+FFFD.
  */
 export function parseEnvelope(request: { body: Uint8Array; repairs: boolean }): JsonRpcResponse | undefined {
-  const text = decodeText(request);
+  const decoded = decodeText(request);
+  const text = decoded === undefined ? undefined : repairHalfCharacters(decoded);
   const { data } = responseSchema.safeParse(text === undefined ? undefined : parseJson(text));
   return text === undefined || data === undefined || hasRepeatedKey(text) ? undefined : data;
 }
@@ -105,9 +117,9 @@ function toLegacyError({ error_code: code, error_message: message }: LegacyError
 function toPeerError(
   sent: JsonRpcErrorObject,
   dialect: Dialect,
-  { status, retryAfterMs, explanation }: TransportResponse,
+  { body, status, retryAfterMs, explanation }: TransportResponse,
 ): SekishoError {
-  const error = { ...sent, data: takeErrorData(sent.data) };
+  const error = { ...sent, data: takeErrorData(sent.data, { isDeep: isTooDeep(body) }) };
   const { reason, details, exact, code } = decodeError({ error, dialect, status });
   // Decoded without the HTTP status, because a proxy may have set it.
   const withoutStatus = decodeError({ error, dialect });

@@ -4,6 +4,9 @@ import {
   type Artifact,
   acceptedResultSchema,
   artifactSchema,
+  cancelResultSchema,
+  discoverResultSchema,
+  feedbackResultSchema,
   inputRequiredResultSchema,
   legacyErrorResultSchema,
   progressSchema,
@@ -15,9 +18,9 @@ import {
   isJsonObject,
   isNestedTooDeep,
   parseUrl,
+  pickMembers,
   sanitizeLine,
   sanitizeLines,
-  toWellFormed,
   truncate,
 } from "../../shared/untrusted-input.ts";
 import { leftOutMember } from "../task/task.ts";
@@ -25,58 +28,65 @@ import { leftOutMember } from "../task/task.ts";
 /** Far more than the twenty files that Slack shows for one answer. Further ones are only counted. */
 const maxArtifacts = 100;
 const maxOptions = 100;
-/** The limit for every other list, because checking half a million entries would take seconds. */
+/** The usage has more members than the token counts that are read, under names that differ from model to model. */
+const maxUsageMembers = 100;
+/** The limits for the details of an error: the entries of one list, the members of one object, and all of them together. */
 const maxListed = 100;
-const maxNameLength = 255;
-/** The limit for the members of one object. */
 const maxMembers = 1000;
+const maxDetails = 5000;
+const maxNameLength = 255;
 
 type Members = Record<string, unknown>;
 
 /**
- * Repairs a result: makes texts and keys well-formed, and drops members that are nested too deeply and optional members that break the
- * contract, because a retry would only return them again. The caller checks the rest against the schema.
+ * Repairs a result: picks the members that are known at each level, and drops optional members that break the contract, because a retry
+ * would only return them again. The caller checks the rest against the schema. `isDeep` is false if no member
+ * is nested too deeply, so that none needs to be walked.
  */
-export function takeResult(result: unknown): unknown {
+export function takeResult(result: unknown, { isDeep = true }: { isDeep?: boolean } = {}): unknown {
   if (!isJsonObject(result)) return result;
-  const { artifacts, attachments, file_artifact: legacyFile, [leftOutMember]: _, ...others } = withFewMembers(result);
-  const listed = Array.isArray(attachments) ? attachments.slice(0, maxListed) : attachments;
-  const members = shallowMembers({ ...others, ...(attachments !== undefined && { attachments: listed }) });
-  switch (members.status) {
+  switch (result.status) {
     case "success":
-      return takeSuccess(members, withLegacyFiles({ artifacts, legacyFile }));
+      return takeSuccess(result, { isDeep });
     case "accepted":
-      return takeAccepted(members);
+      return takeAccepted(pickMembers(result, Object.keys(acceptedResultSchema.shape)));
     case "input_required":
-      return takeQuestion(members);
+      return takeQuestion(pickMembers(result, Object.keys(inputRequiredResultSchema.shape)));
     default:
-      return members;
+      return pickMembers(result, otherMembers);
   }
 }
 
-/** The members that the contract and legacy agents know. */
-const knownMembers = [
-  ...Object.keys(successResultSchema.shape),
-  ...Object.keys(acceptedResultSchema.shape),
-  ...Object.keys(inputRequiredResultSchema.shape),
-  ...Object.keys(legacyErrorResultSchema.shape),
-  "file_artifact",
-];
-
-/** Each further step would take a tenth of a second for a hundred thousand members. */
-function withFewMembers(members: Members): Members {
-  if (Object.keys(members).length <= maxMembers) return members;
-  return Object.fromEntries(knownMembers.flatMap((name) => (name in members ? [[name, members[name]]] : [])));
-}
+/** The members of every other result. */
+const otherMembers = [cancelResultSchema, feedbackResultSchema, discoverResultSchema, legacyErrorResultSchema].flatMap(
+  ({ shape }) => Object.keys(shape),
+);
+/** The Verification zone reads no `attachments`. */
+const { attachments: _, ...readOfSuccess } = successResultSchema.shape;
 
 /** True if the peer reports success, even if the result is unreadable. */
 export function isSuccess(result: unknown): boolean {
   return isJsonObject(result) && result.status === "success";
 }
 
-/** Repairs the details of an error: shortens long lists and objects, and returns undefined if the details are nested too deeply. */
-export function takeErrorData(data: unknown): unknown {
-  return isNestedTooDeep(data) ? undefined : toWellFormed(withShortLists(data));
+/** Repairs the details of an error: keeps the beginning of long lists and objects, and none if they are nested too deeply. */
+export function takeErrorData(data: unknown, { isDeep = true }: { isDeep?: boolean } = {}): unknown {
+  if (isDeep && isNestedTooDeep(data)) return undefined;
+  let left = maxDetails;
+
+  function shorten(value: unknown): unknown {
+    if (Array.isArray(value)) return value.slice(0, Math.min(maxListed, left)).map(takeDetail);
+    if (!isJsonObject(value)) return value;
+    const names = Object.keys(value).slice(0, Math.min(maxMembers, left));
+    return Object.fromEntries(names.map((name) => [name, takeDetail(value[name])]));
+  }
+
+  function takeDetail(value: unknown): unknown {
+    left = Math.max(0, left - 1);
+    return shorten(value);
+  }
+
+  return shorten(data);
 }
 
 /** A legacy agent has one file in a member of its own, whose `parts` hold it: `contentBase64`, `fileName` and `mimeType`. */
@@ -102,23 +112,35 @@ export function takeExplanation(explanation: unknown): string | undefined {
   return text === "" ? undefined : sanitizeLines(text);
 }
 
-function takeSuccess(members: Members, artifacts: unknown): Members {
-  const taken = takeArtifacts(artifacts);
+function takeSuccess(result: Members, { isDeep }: { isDeep: boolean }): Members {
+  const { artifacts: listed, usage, ...members } = pickMembers(result, Object.keys(readOfSuccess));
+  const artifacts = withLegacyFiles({ artifacts: listed, legacyFile: result.file_artifact });
+  const taken = takeArtifacts(artifacts, { isDeep });
   // A legacy agent that answers with a file may have no text.
   const text = members.response_text ?? (taken.artifacts.length > 0 ? "" : undefined);
   return {
-    ...withFitting(members, successResultSchema.shape, ["attachments", "usage", "correlation_id"]),
+    ...withFitting(members, successResultSchema.shape, ["correlation_id"]),
+    ...(isJsonObject(usage) && { usage: takeUsage(usage) }),
     ...(typeof text === "string" && { response_text: sanitizeLines(text) }),
     ...(!isAbsent(artifacts) && { artifacts: taken.artifacts }),
     ...(taken.leftOut > 0 && { [leftOutMember]: taken.leftOut }),
   };
 }
 
+/** Keeps the first members that hold no others. */
+function takeUsage(usage: Members): Members {
+  const names = Object.keys(usage).slice(0, maxUsageMembers);
+  return Object.fromEntries(
+    names.flatMap((name) => (Object(usage[name]) === usage[name] ? [] : [[name, usage[name]]])),
+  );
+}
+
 function takeAccepted(members: Members): Members {
   const { progress, ...others } = members;
   const kept = withFitting(others, acceptedResultSchema.shape, ["poll_after_ms", "expires_at"]);
   if (!isJsonObject(progress)) return kept;
-  const fitting = withFitting(progress, progressSchema.shape, ["text", "percent", "partial_text", "steps"]);
+  const read = pickMembers(progress, Object.keys(progressSchema.shape));
+  const fitting = withFitting(read, progressSchema.shape, ["text", "percent", "partial_text", "steps"]);
   const texts = Object.entries(fitting).map(([name, member]) => [
     name,
     typeof member === "string" ? sanitizeLines(member) : member,
@@ -138,16 +160,20 @@ function takeQuestion(members: Members): Members {
 
 function takeOption(option: unknown): unknown[] {
   if (!isJsonObject(option)) return [];
-  const { data } = questionOptionSchema.safeParse(withFitting(option, questionOptionSchema.shape, ["style"]));
+  const read = pickMembers(option, Object.keys(questionOptionSchema.shape));
+  const { data } = questionOptionSchema.safeParse(withFitting(read, questionOptionSchema.shape, ["style"]));
   return data === undefined ? [] : [{ ...data, label: sanitizeLine(data.label) }];
 }
 
-function takeArtifacts(artifacts: unknown): { artifacts: Artifact[]; leftOut: number } {
+function takeArtifacts(
+  artifacts: unknown,
+  { isDeep }: { isDeep: boolean },
+): { artifacts: Artifact[]; leftOut: number } {
   if (isAbsent(artifacts)) return { artifacts: [], leftOut: 0 };
   if (!Array.isArray(artifacts)) return { artifacts: [], leftOut: 1 };
   const taken = artifacts
     .slice(0, maxArtifacts)
-    .map(takeArtifact)
+    .map((artifact) => takeArtifact(artifact, { isDeep }))
     .filter((artifact) => artifact !== undefined);
   return { artifacts: taken, leftOut: artifacts.length - taken.length };
 }
@@ -163,19 +189,20 @@ function isAbsent(member: unknown): boolean {
 }
 
 /** Returns undefined if the artifact has no valid content. */
-function takeArtifact(artifact: unknown): Artifact | undefined {
+function takeArtifact(artifact: unknown, { isDeep }: { isDeep: boolean }): Artifact | undefined {
   if (!isJsonObject(artifact)) return undefined;
-  const { name, url, base64, ...others } = shallowMembers(artifact);
+  const { name, url, base64, data, ...others } = pickMembers(artifact, Object.keys(artifactSchema.shape));
   const fitting = withFitting(
     {
       ...others,
+      ...(data !== undefined && !(isDeep && isNestedTooDeep(data)) && { data }),
       ...(typeof base64 === "string" && { base64: base64.replaceAll(lineEnds, "") }),
       ...(typeof url === "string" && isWebAddress(url) && { url }),
     },
     artifactSchema.shape,
     ["mimetype", "text", "base64", "url"],
   );
-  const named = typeof name === "string" ? { name: name.slice(0, maxNameLength).toWellFormed() } : {};
+  const named = typeof name === "string" ? { name: truncate(name, maxNameLength) } : {};
   const given = Object.fromEntries(Object.entries(fitting).filter(([, member]) => member !== null));
   if (!contents.some((member) => given[member] !== undefined)) return undefined;
   return artifactSchema.safeParse({ ...given, ...named }).data;
@@ -191,16 +218,4 @@ type Fits = { safeParse(value: unknown): { success: boolean } };
 function withFitting<N extends string>(members: Members, shape: Record<N, Fits>, names: readonly N[]): Members {
   const broken = names.filter((name) => name in members && !shape[name].safeParse(members[name]).success);
   return Object.fromEntries(Object.entries(members).filter(([name]) => !(broken as string[]).includes(name)));
-}
-
-function shallowMembers(members: Members): Members {
-  const shallow = Object.entries(members).filter(([, member]) => !isNestedTooDeep(member));
-  return toWellFormed(Object.fromEntries(shallow)) as Members;
-}
-
-function withShortLists(value: unknown): unknown {
-  if (Array.isArray(value)) return value.slice(0, maxListed).map(withShortLists);
-  if (!isJsonObject(value)) return value;
-  const members = Object.entries(value).slice(0, maxMembers);
-  return Object.fromEntries(members.map(([name, member]) => [name, withShortLists(member)]));
 }

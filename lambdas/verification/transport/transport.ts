@@ -10,6 +10,7 @@ export type TransportRequest = { body: Uint8Array; sessionId: string; signal: Ab
  * `status` is the HTTP status, if the transport has one. It counts only if the body is not a JSON-RPC response, or to narrow an ambiguous
  * error code. `retryAfterMs` is the delay that the peer requested. `shortened` means that the
  * body exceeded the limit, so that its long strings are cut. `explanation` is what the agent says to the person about an error.
+ * `receivedBytes` is the size of the peer's own response, if `body` was made from it.
  */
 export type TransportResponse = {
   body: Uint8Array;
@@ -17,6 +18,7 @@ export type TransportResponse = {
   retryAfterMs?: number | undefined;
   shortened?: true | undefined;
   explanation?: string | undefined;
+  receivedBytes?: number | undefined;
 };
 
 /** The peer's description of itself, with the URL and version that the transport calls. The texts are untrusted. */

@@ -8,8 +8,12 @@ import { queueGroupOf, type Task } from "../task/task.ts";
 import { InterruptedStep, soonAgainMs } from "./held-lease.ts";
 import { runStep, type WorkerOptions } from "./run-step.ts";
 
-/** The shortest time between two polls of a task that pushes can cause. */
+/** The shortest time between two polls of a task that pushes can cause. It is longer after a large answer. */
 const pollGapMs = 1000;
+
+function minGapMs({ wait }: Task): number {
+  return Math.max(pollGapMs, wait?.minPollGapMs ?? 0);
+}
 
 type Push = { body: string; signal?: AbortSignal | undefined };
 
@@ -86,7 +90,7 @@ function isAbandoned(task: Task, nowMs: number): boolean {
 function isPolledSoon(task: Task, nowMs: number): boolean {
   const { nextPollAtMs = Number.POSITIVE_INFINITY } = task.wait ?? {};
   const restMs = nextPollAtMs - nowMs;
-  return !isHeld(task, nowMs) && isRecent(task, nowMs) && restMs > 0 && restMs <= pollGapMs;
+  return !isHeld(task, nowMs) && isRecent(task, nowMs) && restMs > 0 && restMs <= minGapMs(task);
 }
 
 /** True if a worker acts on the task. */
@@ -95,9 +99,9 @@ function isHeld({ lease }: Task, nowMs: number): boolean {
 }
 
 /** True if the task was polled within the gap. */
-function isRecent({ wait }: Task, nowMs: number): boolean {
-  const polledAtMs = wait?.polledAtMs;
-  return polledAtMs !== undefined && nowMs - polledAtMs < pollGapMs;
+function isRecent(task: Task, nowMs: number): boolean {
+  const polledAtMs = task.wait?.polledAtMs;
+  return polledAtMs !== undefined && nowMs - polledAtMs < minGapMs(task);
 }
 
 /**
@@ -118,7 +122,7 @@ async function pollSoon(
   }
   // The clock of the worker that polled may be ahead.
   const sincePollMs = isRecent(task, nowMs) ? Math.max(0, nowMs - (task.wait?.polledAtMs ?? nowMs)) : 0;
-  const delayMs = pollGapMs - sincePollMs;
+  const delayMs = minGapMs(task) - sincePollMs;
   const body = encodeQueueMessage({ type: "wake", requestId: task.id, seq, early: firstEarly });
   await queue.send({ body, delayMs, group: queueGroupOf(task) });
   // Remembered after the send, so that no push is dropped for a wake-up that was never sent.

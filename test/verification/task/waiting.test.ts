@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { TaskResult } from "../../../contracts/methods.ts";
-import type { ProgressShown, TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import { answerBytesMember, type ProgressShown, type TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import { type Policy, withCall } from "../../../lambdas/verification/task/routing.ts";
 import { waitOf } from "../../../lambdas/verification/task/step.ts";
 import { type Task, tokensOf } from "../../../lambdas/verification/task/task.ts";
@@ -34,16 +34,18 @@ type Polled = {
   heldMs?: number;
   progress?: Progress;
   pollAfterMs?: number;
+  answerBytes?: number;
   under?: Policy;
   shown?: ProgressShown;
 };
 
-function poll({ task, ageMs, heldMs = 0, progress, pollAfterMs, under = policy, shown = {} }: Polled) {
+function poll({ task, ageMs, heldMs = 0, progress, pollAfterMs, answerBytes, under = policy, shown = {} }: Polled) {
   const atMs = nowMs + ageMs;
   const result = {
     ...accepted.result,
     ...(pollAfterMs !== undefined && { poll_after_ms: pollAfterMs }),
     ...(progress && { progress }),
+    ...(answerBytes !== undefined && { [answerBytesMember]: answerBytes }),
   };
   const events: TaskEvent[] = [
     { ...woken, nowMs: atMs - heldMs },
@@ -56,8 +58,28 @@ function poll({ task, ageMs, heldMs = 0, progress, pollAfterMs, under = policy, 
   const [wake] = last;
   if (wake?.type !== "wake") throw new Error("it is not polled again");
   const leastMs = wake.delayMs;
-  return { task: after, leastMs, mostMs: leastMs + (wake.jitterMs ?? 0), isShown };
+  return { task: after, wake, leastMs, mostMs: leastMs + (wake.jitterMs ?? 0), isShown };
 }
+
+describe("the gap after a large answer", () => {
+  it.each([
+    [100_000, 2000],
+    [1024 * 1024, 20_971],
+  ])("grows with its size, whatever the host advises: %p bytes", (answerBytes, gapMs) => {
+    const hostile = { ageMs: minuteMs, pollAfterMs: 100, under: holding };
+    const large = poll({ ...hostile, task: atWork(20_000), progress: { text: "Still at it." }, answerBytes });
+    expect(large.leastMs).toBe(gapMs);
+    const small = poll({ ...hostile, task: large.task, ageMs: 2 * minuteMs, progress: { text: "Nearly." } });
+    expect(small.leastMs).toBe(1000);
+  });
+
+  it("is stored, so that a push does not bring the next poll forward", () => {
+    const task = atWork(20_000);
+    const large = poll({ task, ageMs: minuteMs, answerBytes: 100_000 });
+    expect(large.task.wait).toMatchObject({ minPollGapMs: 2000, polledAtMs: nowMs + minuteMs });
+    expect(large.wake).not.toHaveProperty("polls");
+  });
+});
 
 describe("the gap between two polls of a task that tells nothing", () => {
   it("is a fifth of the time since it was sent, and ten minutes at most", () => {

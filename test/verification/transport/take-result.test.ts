@@ -196,6 +196,7 @@ describe("progress", () => {
     ['{"percent":1e999,"text":"half"}', { text: "half" }],
     ['{"percent":-1}', {}],
     ['{"text":"\\ud83d\\u0007"}', { text: "\ufffd" }],
+    [`{"text":${nested(5000)},"percent":50}`, { percent: 50 }],
   ])("that cannot be shown is dropped, and the task goes on: %s", (progress, shown) => {
     const result = read(`{${accepted},"poll_after_ms":-1,"expires_at":"never","progress":${progress}}`);
     expect(result).toEqual({ status: "accepted", task_id: "t1", progress: expect.objectContaining(shown) });
@@ -205,7 +206,6 @@ describe("progress", () => {
     ["a text", '"soon"'],
     ["null", "null"],
     ["a deep list", nested(5000)],
-    ["a deep member", `{"text":${nested(5000)},"percent":50}`],
   ])("is none where it is %s", (_what, progress) => {
     expect(read(`{${accepted},"progress":${progress}}`)).toEqual({ status: "accepted", task_id: "t1" });
   });
@@ -265,10 +265,11 @@ describe("long lists", () => {
     expect(Object.keys((takeErrorData({ errors: details }) as { errors: object }).errors)).toHaveLength(1000);
   });
 
-  it("of attachments too, one of which would spoil them all", () => {
-    const attachments = JSON.stringify([...Array.from({ length: 100 }, () => ({})), 0]);
-    const result = read(`{"status":"success","response_text":"done","attachments":${attachments}}`);
-    expect((result as { attachments?: unknown[] }).attachments).toHaveLength(100);
+  it("drops attachments, because nothing reads them", () => {
+    expect(read('{"status":"success","response_text":"done","attachments":[{"a":1}]}')).toEqual({
+      status: "success",
+      response_text: "done",
+    });
   });
 });
 

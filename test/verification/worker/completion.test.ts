@@ -135,6 +135,20 @@ describe("a completion push", () => {
   });
 });
 
+it("polls no sooner after a large answer, however many pushes come", async () => {
+  const world = await waitingWorld(1000);
+  const task = world.records.get(ask.requestId);
+  if (task === undefined) throw new Error("the task has no record");
+  world.records.set(ask.requestId, {
+    ...task,
+    wait: { ...waitOf(task), polledAtMs: world.now(), minPollGapMs: 20_000 },
+  });
+  const callsBefore = world.calls();
+  world.pass(15_000);
+  for (let i = 0; i < 50; i++) await world.push(pushOf(ask.requestId));
+  expect(world.calls() - callsBefore).toBe(0);
+});
+
 const hoursMs = 3600_000;
 
 /** A task that has just been polled, and so old that the next poll is minutes away; that one finds it done. */

@@ -22,8 +22,9 @@ export type PeerCall = Omit<TransportRequest, "body"> & { id: string };
 
 /** A response without a result for this call (an error, another id, no JSON-RPC), which the caller passes on unchanged. */
 export type PassedResponse = { passed: TransportResponse };
+export type ReceivedSize = Pick<TransportResponse, "shortened" | "receivedBytes">;
 export type OperationAnswer<O extends CalledOperation> =
-  | ({ result: OperationResult<O>; retryAfterMs: number | undefined } & Pick<TransportResponse, "shortened">)
+  | ({ result: OperationResult<O>; retryAfterMs: number | undefined } & ReceivedSize)
   | PassedResponse;
 
 /** Adds the interface's tenant to `params`. Throws `unsupported_operation` if the version lacks the operation. */
@@ -63,7 +64,8 @@ export async function postOperation<O extends CalledOperation>(request: {
   const isOthers = envelope === undefined || "error" in envelope || envelope.id !== id;
   if (isOthers) return { passed: { status, retryAfterMs, body, shortened } };
   try {
-    return { result: readResult({ operation, version, result: envelope.result }), retryAfterMs, shortened };
+    const result = readResult({ operation, version, result: envelope.result });
+    return { result, retryAfterMs, shortened, receivedBytes: body.byteLength };
   } catch (thrown) {
     // A cut string may no longer match the schema.
     throw shortened ? createTooLargeError() : thrown;

@@ -13,7 +13,7 @@ import { createCallOperation, findTaskByMessage } from "./call-operation.ts";
 import { createCardSource } from "./card-source.ts";
 import { listUsableInterfaces } from "./interfaces.ts";
 import { createAnswerParams, createTaskMessage, historyLength } from "./messages.ts";
-import type { PeerCall } from "./post-operation.ts";
+import type { PeerCall, ReceivedSize } from "./post-operation.ts";
 import { toCancelResult, toZoneResult } from "./task-result.ts";
 
 /**
@@ -44,9 +44,9 @@ export function createA2aTransport(options: {
   async function sendMessage(params: OperationParams<"SendMessage">, call: PeerCall) {
     const asked = await ask({ operation: "SendMessage", params, call });
     if ("passed" in asked) return asked.passed;
-    const { result, shortened } = asked;
+    const { result } = asked;
     requireSameTask(params.message.taskId, "task" in result ? result.task.id : result.message.taskId);
-    return respond({ call, outcome: toZoneResult(asked), shortened });
+    return respond({ call, outcome: toZoneResult(asked), received: asked });
   }
 
   /** Finds the task by its id, or by the id of the message that began it. */
@@ -59,9 +59,9 @@ export function createA2aTransport(options: {
     if ("passed" in found) return found.passed;
     const asked = await ask({ operation: "GetTask", params: { id: found.taskId, historyLength }, call });
     if ("passed" in asked) return asked.passed;
-    const { result: task, retryAfterMs, shortened } = asked;
+    const { result: task, retryAfterMs } = asked;
     requireSameTask(found.taskId, task.id);
-    return respond({ call, outcome: toZoneResult({ result: { task }, retryAfterMs }), shortened });
+    return respond({ call, outcome: toZoneResult({ result: { task }, retryAfterMs }), received: asked });
   }
 
   async function cancel(key: ParamsOf<"cancel_task">, call: PeerCall) {
@@ -70,7 +70,7 @@ export function createA2aTransport(options: {
     const asked = await ask({ operation: "CancelTask", params: { id: found.taskId }, call });
     if ("passed" in asked) return asked.passed;
     requireSameTask(found.taskId, asked.result.id);
-    return respond({ call, outcome: toCancelResult(asked.result), shortened: asked.shortened });
+    return respond({ call, outcome: toCancelResult(asked.result), received: asked });
   }
 
   return {
@@ -114,15 +114,21 @@ function requireSameTask(asked: string | undefined, answered: string | undefined
 export function respond(request: {
   call: { id: string };
   outcome: TaskResult | ResultOf<"cancel_task"> | SekishoError;
-  shortened?: true | undefined;
+  received: ReceivedSize;
 }): TransportResponse {
-  const { outcome, shortened } = request;
+  const { outcome } = request;
+  const { shortened, receivedBytes } = request.received;
   const { id } = request.call;
   const isFailed = outcome instanceof SekishoError;
   const member = isFailed ? { error: encodeError({ error: outcome, dialect: "zone" }) } : { result: outcome };
   const explanation = isFailed ? outcome.explanation : undefined;
   try {
-    return { body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, ...member })), shortened, explanation };
+    return {
+      body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, ...member })),
+      shortened,
+      receivedBytes,
+      explanation,
+    };
   } catch (cause) {
     throw new SekishoError("invalid_response", { cause });
   }
