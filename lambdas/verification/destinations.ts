@@ -23,7 +23,7 @@ export type WorkerDestination = {
   callTimeoutMs: number;
   /** For calls that send a task or a reply, which may last as long as the agent's work. Default: `callTimeoutMs`. */
   sendTimeoutMs?: number;
-  /** The most concurrent sends in this process. Polls, answers and cancels together may be a quarter as many. */
+  /** The most concurrent sends that are wanted in this process. The destination's share of the slots (`slots.ts`) may allow fewer. */
   maxSends: number;
   /** How long the destination may hold a poll open to wait for news. With 0 it responds at once. */
   longPollMs: number;

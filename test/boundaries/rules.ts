@@ -140,7 +140,7 @@ export const verificationLayers: readonly (readonly string[])[] = [
   ["destinations.ts"],
   ["authorizers.ts"],
   ["config/", "files/", "gate/", "transport/", "usage/", "zone-secret.ts"],
-  ["installations/"],
+  ["installations/", "slots.ts"],
   ["slack/"],
   ["task/"],
 ];

@@ -1,10 +1,10 @@
 /** Files: what the product brings in is there or not; what it brings out takes the steps of an upload. */
 
 import { silentLog } from "../../lambdas/shared/log.ts";
-import { createConcurrencyLimit } from "../../lambdas/verification/files/concurrency-limit.ts";
 import type { Files } from "../../lambdas/verification/files/files.ts";
 import { createUpload } from "../../lambdas/verification/files/upload.ts";
 import { type SlackApi, SlackError } from "../../lambdas/verification/slack/api/slack.ts";
+import { createShare } from "../../lambdas/verification/slots.ts";
 import { operate } from "./operate.ts";
 import type { World } from "./world.ts";
 
@@ -13,6 +13,7 @@ const failures = { refused: () => new SlackError("unavailable"), unknown: () => 
 
 export function createSimFiles({ world, slack }: { world: World; slack: SlackApi }): Files {
   return {
+    transfers: createShare({ max: 3 }),
     importAttachments: ({ task, signal }) =>
       operate({
         world,
@@ -27,12 +28,12 @@ export function createSimFiles({ world, slack }: { world: World; slack: SlackApi
             url: `https://files.example/${task.id}/${id}`,
           })),
       }),
-    upload: createUpload({
+    ...createUpload({
       slack,
       publicFetch: () => () => Promise.reject(new Error("nothing is fetched here")),
-      limit: createConcurrencyLimit({ max: 3 }),
       maxBytes: 1_000_000,
       fetchTimeoutMs: 1000,
+      now: Date.now,
       log: silentLog,
     }),
   };

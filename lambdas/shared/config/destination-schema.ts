@@ -32,7 +32,7 @@ const anyDestination = {
   sendsAtOnce: integer(1, 1000)
     .optional()
     .describe(
-      "How many tasks one process sends to this destination at once, and a quarter as many polls. Default: limits.sendsPerDestination.",
+      "How many tasks one process sends to this destination at once, and a quarter as many polls. At most what the destination's share of the slots allows. Default: limits.sendsPerDestination.",
     ),
   dialect: dialectSchema.default("zone").describe("The dialect of the peer's error codes."),
   idempotent: z

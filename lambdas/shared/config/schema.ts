@@ -89,7 +89,7 @@ const limitsSchema = z
     sendsPerDestination: integer(1)
       .optional()
       .describe(
-        "The most tasks that one process sends to one destination at once, and a quarter as many polls, so that a destination that hangs leaves slots for the others. A destination's sendsAtOnce takes precedence. Default: half of concurrency.",
+        "The most tasks that one process sends to one destination at once, and a quarter as many polls, so that a destination that hangs leaves slots for the others. A destination's sendsAtOnce takes precedence. Neither exceeds the destination's share of the slots. Default: half of concurrency.",
       ),
     sweepAfterMs: integer(1000, 3600_000)
       .default(120_000)

@@ -33,7 +33,7 @@ type Reach = <T>(request: {
  * one, so private hosts that have a trusted certificate must be forbidden in the proxy itself.
  *
  * Rejects as `work` does, with the signal's reason, or with a SekishoError: `permission_denied` for a forbidden URL or address, and
- * `unavailable` if there is no address or no time left.
+ * `unavailable` if there is no address or no time left. Only in the latter case is its cause a `TimeoutError`.
  */
 export function createReach(options: ReachOptions): Reach {
   const { resolve = (name) => lookup(name, { all: true }), allowLoopback = false } = options;
@@ -67,7 +67,8 @@ async function untilStopped<T>(request: {
 }): Promise<T> {
   const { timeoutMs, signal, work } = request;
   signal.throwIfAborted();
-  const deadline = createDeadline({ timeoutMs, signal, reason: new SekishoError("unavailable") });
+  const cause = new DOMException("It took too long.", "TimeoutError");
+  const deadline = createDeadline({ timeoutMs, signal, reason: new SekishoError("unavailable", { cause }) });
   try {
     return await abortable({ promise: work(deadline.signal), signal: deadline.signal });
   } finally {

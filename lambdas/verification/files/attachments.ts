@@ -7,9 +7,10 @@ import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
 import { parseUrl } from "../../shared/untrusted-input.ts";
 import { SlackError } from "../slack/api/slack.ts";
+import type { Share } from "../slots.ts";
 import type { Installation, UserFile } from "../task/messages.ts";
 import { installationOf, type Task } from "../task/task.ts";
-import type { ConcurrencyLimit } from "./concurrency-limit.ts";
+import { createConcurrencyLimit } from "./concurrency-limit.ts";
 import {
   FileRefused,
   type FileStore,
@@ -30,7 +31,7 @@ type ImportOptions = {
   store: FileStore;
   token: (installation: Installation) => Promise<string>;
   newerToken: NewerToken;
-  limit: ConcurrencyLimit;
+  transfers: Share;
   maxBytes: number;
   maxCount: number;
   now: () => number;
@@ -39,9 +40,9 @@ type ImportOptions = {
 
 type FileImport = { task: Task; file: UserFile; token: string; signal: AbortSignal };
 
-/** Imports all files or none. The first failure aborts the other downloads. */
+/** Imports all files or none, several at once while transfers are free. The first failure aborts the other downloads. */
 export function createImportAttachments(options: ImportOptions): Files["importAttachments"] {
-  const { store, limit, maxBytes, maxCount, now, log } = options;
+  const { store, transfers, maxBytes, maxCount, now, log } = options;
 
   return async ({ task, signal }) => {
     const { files = [] } = task.message;
@@ -50,6 +51,9 @@ export function createImportAttachments(options: ImportOptions): Files["importAt
     if (files.length === 0) return [];
     const failed = new AbortController();
     const either = AbortSignal.any([signal, failed.signal]);
+    // The caller holds a transfer for the first one.
+    const further = files.slice(1).flatMap(() => transfers.tryTake() ?? []);
+    const limit = createConcurrencyLimit({ max: 1 + further.length });
     try {
       const token = await options.token(installationOf(task));
       const work = (file: UserFile) => () => importFile({ task, file, token, signal: either });
@@ -59,6 +63,8 @@ export function createImportAttachments(options: ImportOptions): Files["importAt
       throw thrown instanceof FileRefused || thrown instanceof SlackError
         ? thrown
         : new SlackError("unavailable", { cause: thrown });
+    } finally {
+      for (const release of further) release();
     }
   };
 

@@ -2,10 +2,10 @@
 import { type Log, silentLog } from "../../shared/log.ts";
 import type { PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
+import { createShare } from "../slots.ts";
 import type { Installation } from "../task/messages.ts";
 import type { Task } from "../task/task.ts";
 import { createDownload, createImportAttachments, type NewerToken } from "./attachments.ts";
-import { createConcurrencyLimit } from "./concurrency-limit.ts";
 import type { FileStore, Files } from "./files.ts";
 import { createUpload } from "./upload.ts";
 
@@ -33,10 +33,11 @@ export function createFiles(options: {
 }): Files {
   const settings = { newerToken: async () => undefined, now: Date.now, log: silentLog, ...options };
   const { apiUrl, maxBytes, now, transferTimeoutMs = 30_000 } = settings;
-  const limit = createConcurrencyLimit({ max: Math.max(1, Math.floor(maxHeldBytes / maxBytes)) });
+  const transfers = createShare({ max: Math.max(1, Math.floor(maxHeldBytes / maxBytes)) });
   const download = createDownload({ apiUrl, timeoutMs: transferTimeoutMs, now });
   return {
-    importAttachments: createImportAttachments({ ...settings, download, limit }),
-    upload: createUpload({ ...settings, limit, fetchTimeoutMs: transferTimeoutMs }),
+    transfers,
+    importAttachments: createImportAttachments({ ...settings, download, transfers }),
+    ...createUpload({ ...settings, fetchTimeoutMs: transferTimeoutMs }),
   };
 }

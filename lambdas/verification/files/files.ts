@@ -2,6 +2,7 @@
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
 import { sanitizeLine, truncate } from "../../shared/untrusted-input.ts";
+import type { Share } from "../slots.ts";
 import type { Task, TaskOutcome } from "../task/task.ts";
 
 /** A file cannot be transferred, and no retry will help. `outcome` says why. */
@@ -15,18 +16,30 @@ export class FileRefused extends Error {
   }
 }
 
+/** The address of a file did not respond in time. A later try may succeed. */
+export class FetchTimedOut extends Error {
+  constructor(options?: { cause?: unknown }) {
+    super("An address did not respond in time.", options);
+    this.name = "FetchTimedOut";
+  }
+}
+
 export type Files = {
+  /** The process's limit for transfers, which hold whole files in memory. */
+  transfers: Share;
   /**
    * Copies the message's files to where the Execution zone can read them without Slack's token. A repeated call yields the same
-   * bytes. Rejects with a FileRefused, or with a SlackError if a later try may succeed.
+   * bytes. The caller holds a transfer. Rejects with a FileRefused, or with a SlackError if a later try may succeed.
    */
   importAttachments(request: {
     task: Task;
     signal: AbortSignal;
   }): Promise<NonNullable<ExecuteTaskParams["attachments"]>>;
+  /** True if `upload` must fetch the file, for which its caller must hold a transfer. `index` is as for `upload`. */
+  isFetched(request: { task: Task; index: number }): boolean;
   /**
    * Uploads one file of the answer, by its index in `createOutgoingFiles`. It stays invisible until it is shared. Rejects with
-   * a FileRefused, or with a SlackError if a later try may succeed.
+   * a FileRefused, or with a FetchTimedOut or a SlackError if a later try may succeed.
    */
   upload(request: { task: Task; index: number; signal: AbortSignal }): Promise<{ fileId: string }>;
 };

@@ -3,57 +3,78 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
+import { parseUrl } from "../../shared/untrusted-input.ts";
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { createOutgoingFiles, dataBytes, type OutgoingFile } from "../slack/messages/answer.ts";
+import { transfersEndAtMs } from "../task/delivering.ts";
 import { installationOf, type Task } from "../task/task.ts";
-import type { ConcurrencyLimit } from "./concurrency-limit.ts";
-import { FileRefused, type Files, safeFileName } from "./files.ts";
+import { FetchTimedOut, FileRefused, type Files, safeFileName } from "./files.ts";
 
 type UploadOptions = {
   slack: Pick<SlackApi, "startUpload" | "sendUpload">;
   publicFetch: (task: Task) => PublicFetch;
-  limit: ConcurrencyLimit;
   maxBytes: number;
   fetchTimeoutMs: number;
+  now: () => number;
   log: Log;
 };
 
+/** After this many fetches from a host that timed out, the answer's other files of the host are not fetched. */
+const maxTimeoutsPerHost = 2;
+
 /** An upload with an unknown outcome can safely start over, because nobody sees a file that was never shared. */
-export function createUpload(options: UploadOptions): Files["upload"] {
-  const { slack, publicFetch, limit, maxBytes, fetchTimeoutMs, log } = options;
-  return async ({ task, index, signal }) => {
-    const file = createOutgoingFiles(task)[index];
-    const name = safeFileName(file?.name ?? "");
-    const refuse = (why: "too_large" | "not_to_be_had", cause?: unknown) => {
-      log.info("file_refused", { request_id: task.id, trace_id: readTraceId(task.trace), reason: why });
-      return new FileRefused({ why, name, ...(why === "too_large" ? { most: maxBytes } : {}) }, { cause });
-    };
-    if (file === undefined) throw refuse("not_to_be_had");
-    try {
-      return await limit.take({
-        signal,
-        async work() {
-          const bytes = await readBytes({ file, task, signal });
-          if (bytes === undefined) throw refuse("not_to_be_had");
-          if (bytes.byteLength > maxBytes) throw refuse("too_large");
-          const call = { installation: installationOf(task), requestId: task.id, signal };
-          const { fileId, url } = await slack.startUpload({ ...call, name, length: bytes.byteLength });
-          await slack.sendUpload({ ...call, url, bytes });
-          return { fileId };
-        },
-      });
-    } catch (thrown) {
-      throw toFailure(thrown, refuse);
-    }
-  };
+export function createUpload(options: UploadOptions): Pick<Files, "isFetched" | "upload"> {
+  const { slack, publicFetch, maxBytes, fetchTimeoutMs, now, log } = options;
+
+  /** False if the answer's time for transfers is over, or if the file's host has timed out too often. */
+  function mayFetch({ task, url }: { task: Task; url: string }): boolean {
+    if (now() >= transfersEndAtMs(task)) return false;
+    const timeouts = task.outcome?.type === "answer" ? (task.outcome.fetchTimeouts ?? []) : [];
+    const files = createOutgoingFiles(task);
+    const host = hostOf({ url });
+    return timeouts.filter((index) => hostOf(files[index]?.content) === host).length < maxTimeoutsPerHost;
+  }
 
   async function readBytes({ file, task, signal }: { file: OutgoingFile; task: Task; signal: AbortSignal }) {
     const { content } = file;
     if ("text" in content) return Buffer.from(content.text, "utf8");
     if ("base64" in content) return Buffer.from(content.base64, "base64");
     if ("data" in content) return dataBytes(content.data);
-    return publicFetch(task)({ url: content.url, maxBytes, timeoutMs: fetchTimeoutMs, signal });
+    if (!mayFetch({ task, url: content.url })) return undefined;
+    const timeoutMs = Math.min(fetchTimeoutMs, transfersEndAtMs(task) - now());
+    return publicFetch(task)({ url: content.url, maxBytes, timeoutMs, signal });
   }
+
+  return {
+    isFetched({ task, index }) {
+      const content = createOutgoingFiles(task)[index]?.content;
+      return content !== undefined && "url" in content && mayFetch({ task, url: content.url });
+    },
+    async upload({ task, index, signal }) {
+      const file = createOutgoingFiles(task)[index];
+      const name = safeFileName(file?.name ?? "");
+      const refuse = (why: "too_large" | "not_to_be_had", cause?: unknown) => {
+        log.info("file_refused", { request_id: task.id, trace_id: readTraceId(task.trace), reason: why });
+        return new FileRefused({ why, name, ...(why === "too_large" ? { most: maxBytes } : {}) }, { cause });
+      };
+      if (file === undefined) throw refuse("not_to_be_had");
+      try {
+        const bytes = await readBytes({ file, task, signal });
+        if (bytes === undefined) throw refuse("not_to_be_had");
+        if (bytes.byteLength > maxBytes) throw refuse("too_large");
+        const call = { installation: installationOf(task), requestId: task.id, signal };
+        const { fileId, url } = await slack.startUpload({ ...call, name, length: bytes.byteLength });
+        await slack.sendUpload({ ...call, url, bytes });
+        return { fileId };
+      } catch (thrown) {
+        throw toFailure(thrown, refuse);
+      }
+    },
+  };
+}
+
+function hostOf(content: OutgoingFile["content"] | undefined): string | undefined {
+  return content !== undefined && "url" in content ? parseUrl(content.url)?.host : undefined;
 }
 
 /** Turns a refusal by Slack, such as a missing permission, into a refusal of this file, so that the answer's text is still posted. */
@@ -66,8 +87,15 @@ function toFailure(
     const isTransient = ["rate_limited", "unavailable", "ambiguous"].includes(thrown.kind);
     return isTransient ? thrown : refuse("not_to_be_had", thrown);
   }
+  if (isTimeout(thrown)) return new FetchTimedOut({ cause: thrown });
   const reason = thrown instanceof SekishoError ? thrown.reason : "unavailable";
   if (reason === "payload_too_large") return refuse("too_large", thrown);
   const isPermanent = reason === "permission_denied" || reason === "invalid_response";
   return isPermanent ? refuse("not_to_be_had", thrown) : new SlackError("unavailable", { cause: thrown });
+}
+
+/** True for the error with which a PublicFetch says that the time is over. */
+function isTimeout(thrown: unknown): boolean {
+  if (!(thrown instanceof SekishoError)) return false;
+  return thrown.cause instanceof DOMException && thrown.cause.name === "TimeoutError";
 }

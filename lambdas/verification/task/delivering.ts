@@ -7,6 +7,7 @@ import { destinationOf, hasMoved, type Policy, withoutParams } from "./routing.t
 import {
   advance,
   ambiguousOutcome,
+  concludedAtMs,
   countSlackFailure,
   fallBackToMrkdwn,
   internalOutcome,
@@ -15,6 +16,8 @@ import {
   retrySlack,
   setOutcome,
   type Transition,
+  taskRetryDelayMs,
+  untilDeadlineMs,
   wake,
 } from "./step.ts";
 import { type AgentQuestion, hasFailedDelivery, type Task, type TaskOutcome, withoutUnknown } from "./task.ts";
@@ -22,6 +25,15 @@ import { leastGapMs } from "./waiting.ts";
 
 /** The limit of tries to upload a file before the answer is posted without it. */
 const maxUploadTries = 4;
+/**
+ * The time from the answer until none of its files is fetched any more, waiting included. It ends before `threadReleaseMs`, so that the
+ * answer is posted before the thread's next task begins.
+ */
+const transfersMs = 60_000;
+
+export function transfersEndAtMs(task: Task): number {
+  return (concludedAtMs(task) ?? task.receivedAtMs) + transfersMs;
+}
 
 export function onWokenDelivering(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): Transition {
   return continueDelivery(task, { nowMs, reconcile: resumed || task.reconcile === true, policy });
@@ -70,6 +82,27 @@ export function onUploaded(task: Task, { fileId }: Pick<EventOf<"uploaded">, "fi
   const uploads = [...(outcome.uploads ?? []), fileId === undefined ? { failed: true as const } : { fileId }];
   // Unlike `advance`, this keeps the mark for reconciling, because an earlier delivery may have left posts in the thread.
   return { task: { ...resetFailures(task), outcome: { ...outcome, uploads } }, effects: [wake(0)] };
+}
+
+/** The answer's other files of this host are skipped after some time-outs (`files/upload.ts`), so each one is noted. */
+export function onFetchTimedOut(task: Task, { index }: EventOf<"fetch_timed_out">): Transition {
+  const { outcome } = task;
+  if (outcome?.type !== "answer") return { task, effects: [wake(0)] };
+  const attempts = task.attempts + 1;
+  const fetchTimeouts = [...(outcome.fetchTimeouts ?? []), index];
+  const noted = { ...task, attempts, outcome: { ...outcome, fetchTimeouts } };
+  if (attempts >= maxUploadTries) return onUploaded(noted, { fileId: undefined });
+  return { task: noted, effects: [wake(taskRetryDelayMs(attempts, undefined))] };
+}
+
+/**
+ * Other files have the transfers. The task is in the record and holds no slot while it waits: with its answer until the time for that is
+ * over, and before it is sent until its deadline.
+ */
+export function onTransferBusy(task: Task, { nowMs, delayMs }: EventOf<"transfer_busy">): Transition {
+  const restMs = task.state === "delivering" ? transfersEndAtMs(task) - nowMs : untilDeadlineMs(task, nowMs);
+  const waitMs = Math.max(0, Math.min(delayMs, restMs));
+  return { task, effects: [wake({ delayMs: waitMs, jitterMs: Math.floor(waitMs / 4) })] };
 }
 
 /** Slack refuses to share the uploaded files, so the answer's text says that they could not be attached. */

@@ -52,6 +52,8 @@ export type TaskEvent =
   | { type: "call_failed"; nowMs: number; act: CallAct; error: CallFailure }
   /** Nothing was sent, because the destination is at its limit of concurrent calls. There is likely room after `delayMs`. */
   | { type: "busy"; delayMs: number }
+  /** No file was transferred, because the destination has its share of transfers. There is likely room after `delayMs`. */
+  | { type: "transfer_busy"; nowMs: number; delayMs: number }
   /** The thread shows the progress, unless Slack refused it. */
   | { type: "progress_shown"; nowMs: number; shown: ProgressShown }
   /** Replies in the thread count as answers to the task's question from now on. */
@@ -68,6 +70,8 @@ export type TaskEvent =
   | { type: "thread_canceled"; count: number; isRepeated: boolean }
   /** Slack has the file of that index, not yet shared (`fileId` undefined: it cannot be uploaded). */
   | { type: "uploaded"; index: number; fileId: string | undefined }
+  /** The address of the file of that index did not respond in time. */
+  | { type: "fetch_timed_out"; index: number }
   | { type: "delivered" }
   /** Slack does not let the files into the thread. The answer's text may be there already. */
   | { type: "share_refused" }

@@ -37,6 +37,8 @@ const outcomeSchema = z.discriminatedUnion("type", [
     tokens: tokensSchema.optional(),
     /** The answer's files (`slack/messages/answer.ts`) in their order, each with Slack's id, or marked as failed. */
     uploads: z.array(z.union([z.object({ fileId: z.string() }), z.object({ failed: z.literal(true) })])).optional(),
+    /** For each fetch that timed out, the index of its file. */
+    fetchTimeouts: z.array(z.int()).optional(),
   }),
   z.object({
     type: z.literal("failed"),

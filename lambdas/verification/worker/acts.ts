@@ -4,7 +4,7 @@ import { abortable } from "../../shared/async/waiting.ts";
 import type { ItemWrite } from "../../shared/engine/ports.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import { createConcurrencyLimit } from "../files/concurrency-limit.ts";
-import { FileRefused, type Files } from "../files/files.ts";
+import { FetchTimedOut, FileRefused, type Files } from "../files/files.ts";
 import { actorOf } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
 import { type MessageContent, type SlackApi, SlackError } from "../slack/api/slack.ts";
@@ -13,6 +13,7 @@ import { answerPart, placeholderPart } from "../slack/messages/blocks.ts";
 import { helpText } from "../slack/messages/help.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import { createThreadHistory } from "../slack/messages/thread-history.ts";
+import { createDestinationSlots } from "../slots.ts";
 import type { Act, Context, MessageRead, TaskEvent } from "../task/events.ts";
 import { installationOf, type Task, type TaskOutcome, threadRefOf } from "../task/task.ts";
 import { isToBeReadAgain, maxContextTries } from "../task/unsent.ts";
@@ -29,6 +30,7 @@ import type { ActRequest, RunAct } from "./run-step.ts";
 import { showProgress } from "./show-progress.ts";
 import { createSlackPace } from "./slack-pace.ts";
 import type { Threads } from "./threads.ts";
+import { createInTransfer, type InTransfer, TransferBusy } from "./transfers.ts";
 
 export type ActOptions = {
   slack: SlackApi;
@@ -46,6 +48,8 @@ export type ActOptions = {
   /** True if a partial answer is shown in a native Slack stream. */
   streaming: boolean;
   destinations: ReadonlyMap<string, WorkerDestination>;
+  /** How many tasks the process handles at once. */
+  slots: number;
   newId: () => string;
   now?: () => number;
   /** Aborts when the process stops. */
@@ -54,8 +58,10 @@ export type ActOptions = {
 
 export function createRunAct({ now = Date.now, stopping, ...options }: ActOptions): RunAct {
   const { slack, gate, notify, files, text, threads, usageHistory, taskOf } = options;
-  const { questions, readOverview, indicators, streaming, destinations, newId } = options;
-  const calls = createCallRunner({ destinations, newId, now, stopping });
+  const { questions, readOverview, indicators, streaming, destinations, slots, newId } = options;
+  const slotsOf = createDestinationSlots({ destinations, slots, transfers: files.transfers, now });
+  const inTransfer = createInTransfer(slotsOf);
+  const calls = createCallRunner({ destinations, slotsOf, newId, now, stopping });
   const pace = createSlackPace({ now });
 
   async function perform({ act, task, signal, join }: ActRequest): Promise<TaskEvent> {
@@ -105,7 +111,7 @@ export function createRunAct({ now = Date.now, stopping, ...options }: ActOption
       case "announce":
         return { type: "announced", ts: await announceTask({ ...request, reconcile: act.reconcile }), nowMs: now() };
       case "prepare":
-        return { type: "prepared", context: await prepare({ ...request, files }) };
+        return { type: "prepared", context: await prepare({ ...request, files, inTransfer }) };
       case "show_progress":
         return {
           type: "progress_shown",
@@ -129,8 +135,12 @@ export function createRunAct({ now = Date.now, stopping, ...options }: ActOption
           await showProgress({ ...request, streaming: false, now });
         }
         return { type: "question_shown", nowMs: now() };
-      case "upload":
-        return { type: "uploaded", index: act.index, ...(await files.upload({ task, index: act.index, signal })) };
+      case "upload": {
+        const { index } = act;
+        const upload = () => files.upload({ task, index, signal });
+        const { fileId } = await (files.isFetched({ task, index }) ? inTransfer({ task, work: upload }) : upload());
+        return { type: "uploaded", index, fileId };
+      }
       case "deliver":
         return { type: await deliver({ ...request, reconcile: act.reconcile, nowMs: now() }) };
       case "check_thread": {
@@ -184,6 +194,9 @@ export function createRunAct({ now = Date.now, stopping, ...options }: ActOption
         return { type: "slack_failed", nowMs: now(), act: act.type, kind, retryAfterMs };
       }
       if (isDataFailure(thrown)) return { type: "step_failed", nowMs: now(), causeKind: causeKindOf(thrown) };
+      if (thrown instanceof TransferBusy) return { type: "transfer_busy", nowMs: now(), delayMs: thrown.delayMs };
+      if (thrown instanceof FetchTimedOut && act.type === "upload")
+        return { type: "fetch_timed_out", index: act.index };
       if (!(thrown instanceof FileRefused)) throw thrown;
       if (act.type === "upload") return { type: "uploaded", index: act.index, fileId: undefined };
       return { type: "file_refused", outcome: thrown.outcome };
@@ -220,16 +233,23 @@ export async function announceTask(request: {
   return posted.ts;
 }
 
-type PrepareRequest = { slack: SlackApi; files: Files; task: Task; signal: AbortSignal };
+type PrepareRequest = {
+  slack: SlackApi;
+  files: Files;
+  inTransfer: InTransfer;
+  task: Task;
+  signal: AbortSignal;
+};
 
 /** Gathers the thread's history and the message's files. Rejects with a FileRefused, or with a SlackError if a retry may succeed. */
 async function prepare(request: PrepareRequest): Promise<Context> {
-  const { files, task: waited, signal } = request;
+  const { files, inTransfer, task: waited, signal } = request;
   const newest = await readAgain(request);
   if (newest !== undefined && "lack" in newest) return { newest };
   const task = newest === undefined ? waited : { ...waited, message: { ...waited.message, files: [...newest.files] } };
   const { threadTs, command, files: asked = [] } = task.message;
-  const attachments = asked.length > 0 ? await files.importAttachments({ task, signal }) : [];
+  const work = () => files.importAttachments({ task, signal });
+  const attachments = asked.length > 0 ? await inTransfer({ task, work }) : [];
   const history = threadTs !== undefined && !command ? await readHistory(request) : [];
   return { attachments, history, newest };
 }

@@ -4,6 +4,7 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import type { TaskResult } from "../../../contracts/methods.ts";
 import { abortable } from "../../shared/async/waiting.ts";
 import type { WorkerDestination } from "../destinations.ts";
+import { type DestinationSlots, minDelayMs } from "../slots.ts";
 import type { CallAct, CallFailure, TaskEffect, TaskEvent } from "../task/events.ts";
 import type { Task } from "../task/task.ts";
 
@@ -19,30 +20,24 @@ export type ExecutionCalls = {
 
 export function createCallRunner(options: {
   destinations: ReadonlyMap<string, WorkerDestination>;
+  slotsOf: (destination: string | undefined) => DestinationSlots;
   newId: () => string;
   now: () => number;
   /** Aborts when the process stops. Polls that wait for news then end. */
   stopping?: AbortSignal | undefined;
 }): ExecutionCalls {
-  const { destinations, newId, now, stopping } = options;
-  const slots = new Map(
-    [...destinations].map(([name, { maxSends }]) => {
-      const maxAsks = Math.ceil(maxSends / 4);
-      // A send takes as long as the agent, so no other send waits for its slot. The other calls are short.
-      const send = createSlots({ max: maxSends, maxWaiting: 0, now });
-      return [name, { send, ask: createSlots({ max: maxAsks, maxWaiting: maxAsks, now }) }];
-    }),
-  );
+  const { destinations, slotsOf, newId, now, stopping } = options;
 
   async function runInSlot(request: CallRequest): Promise<TaskEvent> {
     const { act, task } = request;
-    const taken = await slotsOf(task)?.[act.type === "send" ? "send" : "ask"].take();
-    if (taken !== undefined && "delayMs" in taken) return { type: "busy", delayMs: taken.delayMs };
+    const kind = act.type === "answer" || act.type === "cancel" ? "control" : act.type;
+    const taken = await slotsOf(task.call?.destination)[kind].take();
+    if ("delayMs" in taken) return { type: "busy", delayMs: taken.delayMs };
     const waitMs = act.type === "poll" && mayWait(task) ? destinationOf(task).longPollMs : 0;
     try {
       return await (waitMs > 0 ? waitForNews(request, waitMs) : call(request));
     } finally {
-      taken?.release({ isMeasured: waitMs === 0 });
+      taken.release({ isMeasured: waitMs === 0 });
     }
   }
 
@@ -53,7 +48,7 @@ export function createCallRunner(options: {
     try {
       return await call({ ...request, signal: untilStop }, waitMs);
     } catch (thrown) {
-      if (untilStop.aborted && !signal.aborted) return { type: "busy", delayMs: leastDelayMs };
+      if (untilStop.aborted && !signal.aborted) return { type: "busy", delayMs: minDelayMs };
       throw thrown;
     }
   }
@@ -79,14 +74,10 @@ export function createCallRunner(options: {
    * True if a poll may wait at the destination for news, because most slots are free. The first poll does not wait, nor one after news that
    * the thread does not show yet: there may be no further news for a long time.
    */
-  function mayWait({ state, cancelReason, wait, progress, ...task }: Task): boolean {
+  function mayWait({ state, cancelReason, wait, progress, call }: Task): boolean {
     if (state !== "waiting" || cancelReason !== undefined) return false;
     const isShown = (wait?.polls ?? 0) > 1 && progress?.isUnshown !== true;
-    return isShown && (slotsOf(task)?.ask.isIdle() ?? true);
-  }
-
-  function slotsOf({ call }: Pick<Task, "call">) {
-    return slots.get(call?.destination ?? "");
+    return isShown && slotsOf(call?.destination).poll.isIdle();
   }
 
   function destinationOf(task: Task): WorkerDestination {
@@ -194,76 +185,5 @@ function common({ callTimeoutMs, task, signal }: { callTimeoutMs: number; task: 
     timeoutMs: callTimeoutMs,
     trace: task.trace,
     signal,
-  };
-}
-
-/** A slot, or if none is free, the delay after which this caller will likely get one. */
-type Taken = { release: (call?: { isMeasured: boolean }) => void } | { delayMs: number };
-
-export type Slots = {
-  take(): Promise<Taken>;
-  /** True if less than half of the slots are taken, without the caller's own. A poll may then wait at the destination for news. */
-  isIdle(): boolean;
-};
-
-/** The assumed mean duration of a call before any was measured. */
-const firstGuessMs = 1000;
-/** How long a caller waits for a slot. Waiting is worthwhile because a call may take only milliseconds. */
-const mostWaitMs = 1000;
-const leastDelayMs = 100;
-/** Bounds the delay of a caller that is turned away, because the destination may have become faster by then. */
-const mostDelayMs = 60_000;
-/** The weight of one call's duration in the mean. */
-const weight = 0.1;
-
-/**
- * Limits the concurrent calls to one destination. At most `maxWaiting` callers wait for a slot, in order of arrival. Further callers get a
- * delay, spaced by the mean duration of calls, so that ten thousand waiting tasks do not all retry at once.
- */
-export function createSlots({ max, maxWaiting, now }: { max: number; maxWaiting: number; now: () => number }): Slots {
-  const waiting = new Set<() => void>();
-  let taken = 0;
-  let meanMs = firstGuessMs;
-  let bookedUntilMs = 0;
-
-  function takeFreeSlot(): Taken {
-    const sinceMs = now();
-    taken += 1;
-    return {
-      release({ isMeasured } = { isMeasured: true }) {
-        taken -= 1;
-        // A poll that waits for news says nothing about how fast the destination is.
-        if (isMeasured) meanMs += weight * (now() - sinceMs - meanMs);
-        const [next] = waiting;
-        next?.();
-      },
-    };
-  }
-
-  function turnAway(): Taken {
-    const nowMs = now();
-    bookedUntilMs = Math.min(Math.max(bookedUntilMs, nowMs) + meanMs / max, nowMs + mostDelayMs);
-    return { delayMs: Math.ceil(Math.max(bookedUntilMs - nowMs, leastDelayMs)) };
-  }
-
-  function wait(): Promise<Taken> {
-    const { promise, resolve } = Promise.withResolvers<Taken>();
-    const timer = setTimeout(() => settle(turnAway), mostWaitMs);
-    const takeFreedSlot = () => settle(takeFreeSlot);
-    function settle(outcome: () => Taken): void {
-      clearTimeout(timer);
-      waiting.delete(takeFreedSlot);
-      resolve(outcome());
-    }
-    waiting.add(takeFreedSlot);
-    return promise;
-  }
-
-  return {
-    async take() {
-      if (taken < max) return takeFreeSlot();
-      return waiting.size < maxWaiting ? wait() : turnAway();
-    },
-    isIdle: () => (taken - 1) * 2 < max,
   };
 }

@@ -68,6 +68,8 @@ export function createVerificationWorker(options: {
   slack: SlackApi;
   files: Files;
   destinations: ReadonlyMap<string, WorkerDestination>;
+  /** How many tasks this process handles at once. Default: `limits.concurrency`. */
+  slots?: number | undefined;
   /** Rules beside the configuration's allowlist. */
   extraRules?: readonly AllowlistRule[] | undefined;
   log: Log;
@@ -116,7 +118,8 @@ export function createVerificationWorker(options: {
     zoneSecret,
     log,
   });
-  const answering = { files, usageHistory, questions, readOverview, streaming, destinations, stopping };
+  const { slots = config.limits.concurrency } = options;
+  const answering = { files, usageHistory, questions, readOverview, streaming, destinations, slots, stopping };
   const runAct = createRunAct({ ...shared, ...answering });
   return createWorker({
     store,

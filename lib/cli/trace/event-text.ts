@@ -35,6 +35,8 @@ const names: Record<EventName | "asked", string> = {
   question_asked: "question posted",
   question_shown: "question updated",
   uploaded: "file uploaded",
+  fetch_timed_out: "the address of a file timed out",
+  transfer_busy: "destination has its share of file transfers",
   thread_joined: "joined the queue of the thread",
   thread_full: "queue of the thread is full",
   thread_left: "left the queue of the thread",

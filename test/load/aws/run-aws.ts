@@ -15,6 +15,7 @@ import { silentLog } from "../../../lambdas/shared/log.ts";
 import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { createDestinations } from "../../../lambdas/verification/destinations.ts";
 import { noStoredRules, parseReadableRules } from "../../../lambdas/verification/gate/rules.ts";
+import { createShare } from "../../../lambdas/verification/slots.ts";
 import type { AskMessage } from "../../../lambdas/verification/task/messages.ts";
 import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
 import {
@@ -128,7 +129,12 @@ export async function runAwsLoad(options: AwsLoadOptions): Promise<AwsLoadReport
       log: silentLog,
       wrap: () => host,
     });
-    const files = { importAttachments: async () => [], upload: () => Promise.reject(new Error("there are no files")) };
+    const files = {
+      transfers: createShare({ max: 3 }),
+      importAttachments: async () => [],
+      isFetched: () => false,
+      upload: () => Promise.reject(new Error("there are no files")),
+    };
     const engine = { ...stores(), queue };
     return createVerificationWorker({
       config,

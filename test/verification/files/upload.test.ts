@@ -1,9 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
+import { SekishoError } from "../../../contracts/errors.ts";
 import type { Artifact } from "../../../contracts/methods.ts";
-import { createPublicFetch } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
+import { createPublicFetch, type PublicFetch } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
 import { createFiles } from "../../../lambdas/verification/files/create-files.ts";
-import { FileRefused, safeFileName } from "../../../lambdas/verification/files/files.ts";
+import { FetchTimedOut, FileRefused, safeFileName } from "../../../lambdas/verification/files/files.ts";
 import { type SlackApi, SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import type { SlackErrorKind } from "../../../lambdas/verification/task/events.ts";
 import { forAll } from "../../doubles/for-all.ts";
@@ -11,6 +12,7 @@ import { serve } from "../../doubles/serving.ts";
 import { sampleTask } from "../task/sample.ts";
 
 const most = 1000;
+const nowMs = 1_760_000_000_000;
 type Upload = { name: string; length: number; bytes?: string };
 
 /** A Slack that keeps uploads to itself, as the seam says. */
@@ -39,24 +41,48 @@ function upload({
   index = 0,
   slack = slackWith().slack,
   allowLoopback = true,
+  ...request
 }: {
   artifacts: Artifact[];
   index?: number;
   slack?: Pick<SlackApi, "startUpload" | "sendUpload">;
   allowLoopback?: boolean;
+} & AnswerRequest) {
+  const task = answerTask({ artifacts, ...request });
+  return filesOver({ slack, publicFetch: createPublicFetch({ allowLoopback }) }).upload({ task, index, signal });
+}
+
+const { signal } = new AbortController();
+
+type AnswerRequest = { fetchTimeouts?: number[]; sinceAnswerMs?: number };
+
+/** A task that had its answer `sinceAnswerMs` ago. */
+function answerTask({ artifacts, fetchTimeouts, sinceAnswerMs = 0 }: AnswerRequest & { artifacts: Artifact[] }) {
+  const outcome = { type: "answer", text: "Here.", artifacts, fetchTimeouts } as const;
+  const history = [{ atMs: nowMs - sinceAnswerMs, event: "answered", state: "delivering" }] as const;
+  return sampleTask({ state: "delivering", outcome, history: [...history] });
+}
+
+function filesOver({
+  slack = slackWith().slack,
+  publicFetch,
+  transferTimeoutMs = 2000,
+}: {
+  slack?: Pick<SlackApi, "startUpload" | "sendUpload">;
+  publicFetch: PublicFetch;
+  transferTimeoutMs?: number;
 }) {
-  const files = createFiles({
+  return createFiles({
     slack,
     token: () => Promise.reject(new Error("not here")),
     apiUrl: "https://slack.com/api/",
     store: { put: () => Promise.reject(new Error("not here")) },
-    publicFetch: () => createPublicFetch({ allowLoopback }),
+    publicFetch: () => publicFetch,
     maxBytes: most,
     maxCount: 10,
-    transferTimeoutMs: 2000,
+    transferTimeoutMs,
+    now: () => nowMs,
   });
-  const task = sampleTask({ outcome: { type: "answer", text: "Here.", artifacts } });
-  return files.upload({ task, index, signal: new AbortController().signal });
 }
 
 async function outcomeOf(uploading: Promise<unknown>) {
@@ -149,6 +175,72 @@ describe("a file of an answer", () => {
     const { url } = await serve(() => new Response("no", { status: 503 }));
     const uploading = upload({ artifacts: [{ name: "a.txt", url }] });
     await expect(uploading).rejects.toMatchObject({ name: "SlackError", kind: "unavailable" });
+  });
+});
+
+describe("a file of an answer at an address that does not respond", () => {
+  const silent = [{ url: "https://a.example/1" }, { url: "https://a.example/2" }, { url: "https://b.example/3" }];
+
+  /** Counts what is fetched. Nothing responds, so every fetch times out. */
+  function openSilence() {
+    const fetched: { url: string; timeoutMs: number }[] = [];
+    const publicFetch: PublicFetch = ({ url, timeoutMs }) => {
+      fetched.push({ url, timeoutMs });
+      const cause = new DOMException("It took too long.", "TimeoutError");
+      return Promise.reject(new SekishoError("unavailable", { cause }));
+    };
+    return { fetched, publicFetch };
+  }
+
+  it("times out, which differs from a stop of the process", async () => {
+    const { url } = await serve(() => new Promise(() => {}));
+    const task = answerTask({ artifacts: [{ url }] });
+    const publicFetch = createPublicFetch({ allowLoopback: true });
+    const files = filesOver({ publicFetch, transferTimeoutMs: 20 });
+    await expect(files.upload({ task, index: 0, signal })).rejects.toBeInstanceOf(FetchTimedOut);
+    const stop = new AbortController();
+    const stopped = filesOver({ publicFetch }).upload({ task, index: 0, signal: stop.signal });
+    stop.abort(new Error("stopped"));
+    await expect(stopped).rejects.toMatchObject({ name: "SlackError", kind: "unavailable" });
+  });
+
+  it("is not fetched after two time-outs of its host, whichever files they were of", async () => {
+    const { fetched, publicFetch } = openSilence();
+    const files = filesOver({ publicFetch, transferTimeoutMs: 20 });
+    for (const fetchTimeouts of [
+      [0, 0],
+      [0, 1],
+    ]) {
+      const task = answerTask({ artifacts: silent, fetchTimeouts });
+      expect([0, 1, 2].map((index) => files.isFetched({ task, index }))).toEqual([false, false, true]);
+      const refused = files.upload({ task, index: 1, signal });
+      expect(await outcomeOf(refused)).toMatchObject({ why: "not_to_be_had" });
+    }
+    const onceTask = answerTask({ artifacts: silent, fetchTimeouts: [0, 2] });
+    expect([0, 1, 2].map((index) => files.isFetched({ task: onceTask, index }))).toEqual([true, true, true]);
+    expect(fetched).toEqual([]);
+  });
+
+  it("is fetched within the answer's time for all its transfers, and not after it", async () => {
+    const { fetched, publicFetch } = openSilence();
+    const files = filesOver({ publicFetch, transferTimeoutMs: 30_000 });
+    const lateTask = answerTask({ artifacts: silent, sinceAnswerMs: 59_990 });
+    await expect(files.upload({ task: lateTask, index: 0, signal })).rejects.toBeInstanceOf(FetchTimedOut);
+    expect(fetched).toEqual([{ url: "https://a.example/1", timeoutMs: 10 }]);
+    const task = answerTask({ artifacts: silent, sinceAnswerMs: 60_000 });
+    expect(files.isFetched({ task, index: 0 })).toBe(false);
+    expect(await outcomeOf(files.upload({ task, index: 0, signal }))).toMatchObject({ why: "not_to_be_had" });
+    expect(fetched).toHaveLength(1);
+  });
+
+  it("does not keep a file that is in the answer itself from Slack", async () => {
+    const artifacts = [{ name: "a.txt", text: "a" }, { name: "b", base64: "YQ==" }, { data: { a: 1 } }];
+    const task = answerTask({ artifacts, sinceAnswerMs: 3600_000 });
+    const files = filesOver({ publicFetch: openSilence().publicFetch });
+    for (const index of [0, 1, 2]) {
+      expect(files.isFetched({ task, index })).toBe(false);
+      expect(await files.upload({ task, index, signal })).toEqual({ fileId: `F${index + 1}` });
+    }
   });
 });
 

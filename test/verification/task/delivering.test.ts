@@ -1,6 +1,7 @@
 /** What the record of a task keeps once its outcome is known, and once it is over. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
+import type { TaskResult } from "../../../contracts/methods.ts";
 import { endCleanup } from "../../../lambdas/verification/task/delivering.ts";
 import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
@@ -104,6 +105,30 @@ describe("the record of a task", () => {
     expect(recordAfter(sent(), answered("A checkpoint."), ...over).outcome).toBeUndefined();
     const lettered = recordAfter(sent(), { type: "dead_lettered", nowMs }, { type: "canceled", nowMs }, ...over);
     expect(lettered).toMatchObject({ state: "done", outcome: { type: "failed", reason: "ambiguous" } });
+  });
+});
+
+describe("a file of an answer that is at an address", () => {
+  const artifacts = [{ url: "https://a.example/a.txt" }];
+  const result: TaskResult = { status: "success", response_text: "Here.", artifacts };
+  const delivering = () => recordAfter(sent(), { type: "answered", nowMs, act: "send", result }, woken);
+
+  it("waits for a transfer without a failure, and no longer than the answer's time for transfers", () => {
+    const waited = (event: { nowMs: number; delayMs: number }) =>
+      play([woken, { type: "transfer_busy", ...event }], { task: delivering() });
+    const { task, last } = waited({ nowMs, delayMs: 8000 });
+    expect(task).toEqual(delivering());
+    expect(last).toEqual([{ type: "wake", delayMs: 8000, jitterMs: 2000 }]);
+    expect(waited({ nowMs: nowMs + 59_000, delayMs: 8000 }).last).toMatchObject([{ delayMs: 1000 }]);
+    expect(waited({ nowMs: nowMs + 61_000, delayMs: 8000 }).last).toMatchObject([{ delayMs: 0 }]);
+  });
+
+  it("is given up after four time-outs, each of which is in the record", () => {
+    const timedOut: TaskEvent = { type: "fetch_timed_out", index: 0 };
+    const once = recordAfter(delivering(), woken, timedOut);
+    expect(once).toMatchObject({ attempts: 1, outcome: { fetchTimeouts: [0] } });
+    const four = recordAfter(delivering(), ...[1, 2, 3, 4].flatMap(() => [woken, timedOut]));
+    expect(four).toMatchObject({ attempts: 0, outcome: { fetchTimeouts: [0, 0, 0, 0], uploads: [{ failed: true }] } });
   });
 });
 

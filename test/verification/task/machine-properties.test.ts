@@ -32,6 +32,7 @@ const slackFailure = (act: Act) =>
     .map((kind) => ({ type: "slack_failed", nowMs, act, kind }) as TaskEvent);
 const always = (event: TaskEvent) => fc.constant(event);
 const busy = always({ type: "busy", delayMs: 100 });
+const transferBusy = always({ type: "transfer_busy", nowMs, delayMs: 100 });
 const file = { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10 };
 const attachment = { ...file, url: "https://files.example/F1" };
 const history = [{ role: "user" as const, text: "Earlier." }];
@@ -103,6 +104,7 @@ const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
         (isWhole): TaskEvent => ({ type: "prepared", context: { history, attachments: isWhole ? [attachment] : [] } }),
       ),
     always({ type: "file_refused", outcome: { type: "file_refused", why: "too_many", name: "a", most: 1 } }),
+    transferBusy,
     slackFailure("prepare"),
   ),
   send: callOf("send"),
@@ -129,6 +131,8 @@ const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
     fc
       .option(fc.constant("F1"), { nil: undefined })
       .map((fileId): TaskEvent => ({ type: "uploaded", index: 0, fileId })),
+    transferBusy,
+    always({ type: "fetch_timed_out", index: 0 }),
     slackFailure("upload"),
   ),
   deliver: fc.oneof(always({ type: "delivered" }), slackFailure("deliver")),

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
+import type { Files } from "../../../lambdas/verification/files/files.ts";
+import { createDestinationSlots, createShare } from "../../../lambdas/verification/slots.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
 import { createRunAct } from "../../../lambdas/verification/worker/acts.ts";
-import { createCallRunner, createSlots, pollTask, sendTaskCall } from "../../../lambdas/verification/worker/calls.ts";
+import { createCallRunner, pollTask, sendTaskCall } from "../../../lambdas/verification/worker/calls.ts";
 import { sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 
@@ -16,6 +18,10 @@ const signal = new AbortController().signal;
 /** It was polled before, so that a poll may wait for news. */
 function polledTask(changes: Partial<Task> = {}): Task {
   return { ...task, state: "waiting", wait: { polls: 2, workStartedAtMs: 1 }, ...changes };
+}
+
+function slotsOf(destinations: ReadonlyMap<string, { maxSends: number }>) {
+  return createDestinationSlots({ destinations, slots: 64, transfers: createShare({ max: 3 }), now: () => 1 });
 }
 
 /** A client that keeps what it was asked. */
@@ -75,7 +81,12 @@ describe("the calls of a task", () => {
     const { calls, client } = recordingClient();
     const destination = { client, callTimeoutMs: 1000, maxSends: 4, longPollMs: 0 };
     const destinations = new Map([[task.call?.destination ?? "", destination]]);
-    const runner = createCallRunner({ destinations, newId: () => "another", now: () => 1 });
+    const runner = createCallRunner({
+      destinations,
+      slotsOf: slotsOf(destinations),
+      newId: () => "another",
+      now: () => 1,
+    });
     const answer = { user: "U1", atMs: 1, text: "yes", callId: "stored" };
     const question = { index: 0, prompt: "Shall I?", options: [], askedAtMs: 1, expiresAtMs: 2, id: "q1", answer };
     const request = { act: { type: "answer" }, task: { ...task, question }, signal } as const;
@@ -99,7 +110,8 @@ describe("the calls of a task", () => {
   it("do not let the first poll wait, nor one after news that the thread does not show yet", async () => {
     const { calls, client } = recordingClient();
     const destination = { client, callTimeoutMs: 30_000, maxSends: 12, longPollMs: 5000 };
-    const runner = createCallRunner({ destinations: new Map([["host", destination]]), newId: () => "a", now: () => 1 });
+    const destinations = new Map([["host", destination]]);
+    const runner = createCallRunner({ destinations, slotsOf: slotsOf(destinations), newId: () => "a", now: () => 1 });
     const act = { type: "poll", by: "task_id" } as const;
     const progress = { shownAtMs: 1, text: "half" };
     const tasks = [
@@ -125,7 +137,13 @@ describe("the calls of a task", () => {
     };
     const destination = { client, callTimeoutMs: 30_000, maxSends: 12, longPollMs: 5000 };
     const destinations = new Map([["host", destination]]);
-    const runner = createCallRunner({ destinations, newId: () => "a", now: () => 1, stopping: stop.signal });
+    const runner = createCallRunner({
+      destinations,
+      slotsOf: slotsOf(destinations),
+      newId: () => "a",
+      now: () => 1,
+      stopping: stop.signal,
+    });
     const poll = runner.run({ act: { type: "poll", by: "task_id" }, task: polledTask(), signal });
     await begun.promise;
     stop.abort();
@@ -149,7 +167,7 @@ describe("the calls of a task", () => {
       slack: unused,
       gate: unused,
       notify: unused,
-      files: unused,
+      files: { ...(unused as Files), transfers: createShare({ max: 1 }) },
       text: unused,
       threads: unused,
       usageHistory: unused,
@@ -157,7 +175,7 @@ describe("the calls of a task", () => {
       readOverview: unused,
       taskOf: unused,
     };
-    const common = { ...zone, indicators: unused, streaming: false, newId: () => "a", now: () => 1 };
+    const common = { ...zone, indicators: unused, streaming: false, slots: 64, newId: () => "a", now: () => 1 };
     const runAct = createRunAct({ ...common, destinations: new Map([["host", destination]]) });
     const polled = polledTask();
     const act = { type: "poll", by: "task_id" } as const;
@@ -170,75 +188,6 @@ describe("the calls of a task", () => {
     for (const { resolve } of answers) resolve();
     expect((await Promise.all(polls)).map(({ type }) => type)).toEqual(["answered", "answered", "answered"]);
     expect(waits).toEqual([5000, undefined, undefined]);
-  });
-});
-
-type Slots = ReturnType<typeof createSlots>;
-
-async function taken(slots: Slots): Promise<Extract<Awaited<ReturnType<Slots["take"]>>, { release: unknown }>> {
-  const slot = await slots.take();
-  if ("delayMs" in slot) throw new Error("there was a slot");
-  return slot;
-}
-
-async function delayOf(slots: Slots): Promise<number> {
-  const slot = await slots.take();
-  if ("release" in slot) throw new Error("there was no slot");
-  return slot.delayMs;
-}
-
-describe("slots of a destination", () => {
-  it("are given while there are some, and given back", async () => {
-    const slots = createSlots({ max: 2, maxWaiting: 0, now: () => 0 });
-    const first = await taken(slots);
-    expect(slots.isIdle()).toBe(true);
-    await taken(slots);
-    expect(slots.isIdle()).toBe(false);
-    await delayOf(slots);
-    first.release();
-    await taken(slots);
-  });
-
-  it("are waited for a moment by a few, in their order, and by nobody for longer", async () => {
-    const slots = createSlots({ max: 1, maxWaiting: 2, now: Date.now });
-    const first = await taken(slots);
-    const order: string[] = [];
-    const second = taken(slots).finally(() => order.push("second"));
-    const third = delayOf(slots).finally(() => order.push("third"));
-    await delayOf(slots);
-    order.push("fourth");
-    first.release();
-    await second;
-    await third;
-    expect(order).toEqual(["fourth", "second", "third"]);
-    (await second).release();
-    (await taken(slots)).release();
-  });
-
-  it("are promised one after the other, as fast as they come free, and within a minute", async () => {
-    let nowMs = 0;
-    const slots = createSlots({ max: 4, maxWaiting: 0, now: () => nowMs });
-    for (let round = 0; round < 50; round++) {
-      const held = await Promise.all([1, 2, 3, 4].map(() => taken(slots)));
-      nowMs += 8000;
-      for (const { release } of held) release();
-    }
-    for (let i = 0; i < 4; i++) await taken(slots);
-    const delays = await Promise.all(Array.from({ length: 10_000 }, () => delayOf(slots)));
-    expect(delays).toEqual([...delays].sort((a, b) => a - b));
-    const [first = 0, second = 0] = delays;
-    expect(Math.abs(second - first - 2000)).toBeLessThan(50);
-    expect(delays.at(-1)).toBe(60_000);
-  });
-
-  it("are not spaced by polls that waited for news", async () => {
-    let nowMs = 0;
-    const slots = createSlots({ max: 1, maxWaiting: 0, now: () => nowMs });
-    const { release } = await taken(slots);
-    nowMs += 3600_000;
-    release({ isMeasured: false });
-    await taken(slots);
-    expect(await delayOf(slots)).toBe(1000);
   });
 });
 

@@ -5,6 +5,7 @@ import type { Gate } from "../../../lambdas/verification/gate/gate.ts";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import { questionModalView } from "../../../lambdas/verification/slack/messages/question.ts";
 import type { TaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
+import { createShare } from "../../../lambdas/verification/slots.ts";
 import type { Alive, Operate } from "./world-fates.ts";
 
 const gateErrors = { refused: () => new Error("gate out of reach"), unknown: () => new Error("gate out of reach") };
@@ -66,6 +67,8 @@ export function worldFiles({
   given: Partial<Files>;
 }): Files {
   const files: Files = {
+    transfers: createShare({ max: 3 }),
+    isFetched: () => false,
     importAttachments: async ({ task }) =>
       (task.message.files ?? []).map(({ id, name, mimetype, size }) => {
         return { id, name, mimetype, size, url: `https://files.example/${id}` };
@@ -80,6 +83,7 @@ export function worldFiles({
   const at = async <T>(name: string, effect: () => Promise<T>): Promise<T> =>
     operate({ alive, operation: { party: "slack", name }, errors: slackErrors, effect });
   return {
+    ...files,
     importAttachments: (request) => at("bringIn", () => files.importAttachments(request)),
     upload: (request) => at("upload", () => files.upload(request)),
   };

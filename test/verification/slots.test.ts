@@ -1,0 +1,164 @@
+/** How much of a process each destination may hold. */
+
+import { setImmediate as turn } from "node:timers/promises";
+import { describe, expect, it } from "@jest/globals";
+import { createDestinationSlots, createShare, createSlots, maxShare } from "../../lambdas/verification/slots.ts";
+
+type Slots = ReturnType<typeof createSlots>;
+
+async function taken(slots: Slots): Promise<Extract<Awaited<ReturnType<Slots["take"]>>, { release: unknown }>> {
+  const slot = await slots.take();
+  if ("delayMs" in slot) throw new Error("there was a slot");
+  return slot;
+}
+
+async function delayOf(slots: Slots): Promise<number> {
+  const slot = await slots.take();
+  if ("release" in slot) throw new Error("there was no slot");
+  return slot.delayMs;
+}
+
+describe("slots of one kind", () => {
+  it("are given while there are some, and given back", async () => {
+    const slots = createSlots({ max: 2, maxWaiting: 0, now: () => 0 });
+    const first = await taken(slots);
+    expect(slots.isIdle()).toBe(true);
+    await taken(slots);
+    expect(slots.isIdle()).toBe(false);
+    await delayOf(slots);
+    first.release();
+    await taken(slots);
+  });
+
+  it("are waited for a moment by a few, in their order, and by nobody for longer", async () => {
+    const slots = createSlots({ max: 1, maxWaiting: 2, now: Date.now });
+    const first = await taken(slots);
+    const order: string[] = [];
+    const second = taken(slots).finally(() => order.push("second"));
+    const third = delayOf(slots).finally(() => order.push("third"));
+    await delayOf(slots);
+    order.push("fourth");
+    first.release();
+    await second;
+    await third;
+    expect(order).toEqual(["fourth", "second", "third"]);
+    (await second).release();
+    (await taken(slots)).release();
+  });
+
+  it("are promised one after the other, as fast as they come free, and within a minute", async () => {
+    let nowMs = 0;
+    const slots = createSlots({ max: 4, maxWaiting: 0, now: () => nowMs });
+    for (let round = 0; round < 50; round++) {
+      const held = await Promise.all([1, 2, 3, 4].map(() => taken(slots)));
+      nowMs += 8000;
+      for (const { release } of held) release();
+    }
+    for (let i = 0; i < 4; i++) await taken(slots);
+    const delays = await Promise.all(Array.from({ length: 10_000 }, () => delayOf(slots)));
+    expect(delays).toEqual([...delays].sort((a, b) => a - b));
+    const [first = 0, second = 0] = delays;
+    expect(Math.abs(second - first - 2000)).toBeLessThan(50);
+    expect(delays.at(-1)).toBe(60_000);
+  });
+
+  it("are not spaced by polls that waited for news", async () => {
+    let nowMs = 0;
+    const slots = createSlots({ max: 1, maxWaiting: 0, now: () => nowMs });
+    const { release } = await taken(slots);
+    nowMs += 3600_000;
+    release({ isMeasured: false });
+    await taken(slots);
+    expect(await delayOf(slots)).toBe(1000);
+  });
+});
+
+const kinds = ["send", "poll", "transfer"] as const;
+
+/** Takes slots of one kind until there are no more. Returns how many there were. */
+async function takeAll(slots: Slots): Promise<number> {
+  for (let count = 0; ; count++) {
+    const slot = await Promise.race([slots.take(), turn("waits" as const)]);
+    if (slot === "waits" || "delayMs" in slot) return count;
+  }
+}
+
+function slotsFor(request: { slots: number; destinations: number; maxSends?: number; transfers?: number }) {
+  const { slots, maxSends = 1000, transfers = 3 } = request;
+  const names = Array.from({ length: request.destinations }, (_, index) => `d${index}`);
+  const destinations = new Map(names.map((name) => [name, { maxSends }]));
+  return createDestinationSlots({ destinations, slots, transfers: createShare({ max: transfers }), now: () => 0 });
+}
+
+describe("the share of a destination", () => {
+  it.each([
+    [{ slots: 1, destinations: 2 }, 1],
+    [{ slots: 2, destinations: 2 }, 1],
+    [{ slots: 4, destinations: 2 }, 1],
+    [{ slots: 5, destinations: 2 }, 2],
+    [{ slots: 10, destinations: 2 }, 4],
+    [{ slots: 64, destinations: 9 }, 31],
+    [{ slots: 3, destinations: 1 }, 3],
+    [{ slots: 4, destinations: 1 }, 3],
+    [{ slots: 10, destinations: 1 }, 7],
+    [{ slots: 64, destinations: 1 }, 48],
+  ])("is less than half beside others, and three quarters without any: %j", (request, expected) => {
+    expect(maxShare(request)).toBe(expected);
+  });
+
+  it("bounds sends, polls and transfers together, for every number of slots and in every order", async () => {
+    for (const destinations of [1, 2, 5]) {
+      for (let slots = 1; slots <= 70; slots++) {
+        for (const order of [kinds, [...kinds].reverse(), ["poll", "send", "transfer"] as const]) {
+          const own = slotsFor({ slots, destinations })("d0");
+          let held = 0;
+          // The second round finds what the first one left.
+          for (const kind of [...order, ...order]) held += await takeAll(own[kind]);
+          expect(held).toBeGreaterThanOrEqual(1);
+          expect(held).toBeLessThanOrEqual(maxShare({ slots, destinations }));
+        }
+      }
+    }
+  });
+
+  it("leaves polls and transfers a slot each where sends hold all of theirs, and the reverse", async () => {
+    for (const slots of [4, 10, 64]) {
+      for (const kind of kinds) {
+        const own = slotsFor({ slots, destinations: 1 })("d0");
+        await takeAll(own[kind]);
+        for (const other of kinds) if (other !== kind) await taken(own[other]);
+      }
+    }
+  });
+
+  it("leaves slots for replies and cancels", async () => {
+    const own = slotsFor({ slots: 4, destinations: 2 })("d0");
+    for (const kind of kinds) await takeAll(own[kind]);
+    await taken(own.control);
+  });
+
+  it("is not smaller because another destination holds its own", async () => {
+    const slotsOf = slotsFor({ slots: 10, destinations: 2 });
+    const counts = [];
+    for (const name of ["d0", "d1"]) counts.push(await takeAll(slotsOf(name).send));
+    expect(counts).toEqual([2, 2]);
+  });
+
+  it("has no more sends than the destination takes", async () => {
+    expect(await takeAll(slotsFor({ slots: 64, destinations: 1, maxSends: 5 })("d0").send)).toBe(5);
+  });
+
+  it("applies to the transfers of the process as well, which are fewer than its slots", async () => {
+    const both = slotsFor({ slots: 64, destinations: 2, transfers: 3 });
+    expect(await takeAll(both("d0").transfer)).toBe(1);
+    expect(await takeAll(both("d1").transfer)).toBe(1);
+    expect(await takeAll(slotsFor({ slots: 64, destinations: 1, transfers: 3 })("d0").transfer)).toBe(3);
+    expect(await takeAll(slotsFor({ slots: 64, destinations: 1, transfers: 1 })("d0").transfer)).toBe(1);
+  });
+
+  it("is one for all destinations that are no longer configured", async () => {
+    const slotsOf = slotsFor({ slots: 64, destinations: 1 });
+    await taken(slotsOf("gone").transfer);
+    await taken(slotsOf("d0").transfer);
+  });
+});
