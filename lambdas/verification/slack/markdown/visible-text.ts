@@ -215,7 +215,10 @@ const dotLetters = /[\u02D0\u02D1\u0660\u06F0\u119E\u1427\u2D48\u30FD\u4E36\uA4F
 const modifierLetter =
   "(?![\\u02B9-\\u02CB\\u02EC\\u02EE\\u3005\\u3031-\\u3035\\u303B\\u309D\\u309E\\u30FC-\\u30FE])\\p{Lm}";
 const addressLetter = `(?:${cjk}|[\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}\\p{Nd}])`;
-const strangeModifier = new RegExp(`(?<=${addressLetter})${modifierLetter}|${modifierLetter}(?=${addressLetter})`, "gu");
+const strangeModifier = new RegExp(
+  `(?<=${addressLetter})${modifierLetter}|${modifierLetter}(?=${addressLetter})`,
+  "gu",
+);
 /** Normalization would turn each of these into 8 to 18 letters. */
 const longLigatures = /[\uFDFA\uFDFB]/g;
 /** Letters in squares and circles that Unicode classifies as symbols. */
