@@ -33,6 +33,7 @@ const files = {
   trace: () => import("./commands/trace.ts"),
   operate: () => import("./commands/operate.ts"),
   cost: () => import("./commands/cost.ts"),
+  zoneSecret: () => import("./commands/zone-secret.ts"),
 };
 
 type Entry = { summary: string; load: () => Promise<Command> };
@@ -61,6 +62,8 @@ export const commands: Record<string, Entry> = {
   "federation enable": entry(files.federation, "federationEnable", "lets AWS issue tokens for other clouds"),
   "federation show": entry(files.federation, "federationShow", "prints what another cloud needs to trust a stage"),
   "secrets put": entry(files.secretsPut, "secretsPut", "writes the secrets of a stage to AWS Secrets Manager"),
+  "zone-secret replace": entry(files.zoneSecret, "zoneSecretReplace", "replaces the secret that keys session ids"),
+  "zone-secret drop-former": entry(files.zoneSecret, "zoneSecretDropFormer", "ends the use of the replaced secret"),
   "dead-letters list": entry(files.deadLetters, "deadLettersList", "lists the dead letters of a stage"),
   "dead-letters redrive": entry(files.deadLetters, "deadLettersRedrive", "sends dead letters to the workers again"),
   "tasks list": entry(files.tasks, "tasksList", "lists unfinished tasks, oldest first"),
@@ -131,7 +134,7 @@ function listCommands([word = "--help", next]: string[]): number {
   const names = Object.keys(commands);
   const group = names.filter((name) => name.startsWith(`${word} `));
   const isGroup = group.length > 0;
-  const lines = (isGroup ? group : names).map((name) => `  ${name.padEnd(22)} ${commands[name]?.summary ?? ""}`);
+  const lines = (isGroup ? group : names).map((name) => `  ${name.padEnd(24)} ${commands[name]?.summary ?? ""}`);
   const list = lines.join("\n");
   const title = "sekisho: a checkpoint between Slack and the agents that do the work";
   const text = isGroup

@@ -8,6 +8,7 @@ import { configDirectory, loadExecutionConfig, parseConfig } from "../../lambdas
 import { toLogSettings } from "../../lambdas/shared/config/telemetry-schema.ts";
 import { bundle, bundleBytes, writeFiles } from "../../lib/cdk/bundle/bundle.ts";
 import { agentFileName, configFileName, entries } from "../../lib/cdk/bundle/entry.ts";
+import { noticesFileName } from "../../lib/cdk/bundle/notices.ts";
 import { openZoneTelemetry } from "../../lib/cli/aws/own-aws.ts";
 import {
   closeWhenStopped,
@@ -103,8 +104,8 @@ export const executionBundle = defineCommand({
   name: "execution bundle",
   about: `
 Writes the Execution zone as three files that need only Node 24: ${fileName}, ${agentFileName} with the agent, and ${configFileName}
-with the sections execution and telemetry of the configuration. The files must stay in one folder. The Dockerfile makes an
-image of them.`,
+with the sections execution and telemetry of the configuration. The files must stay in one folder. ${noticesFileName}
+beside them has the licenses of the packages in them. The Dockerfile makes an image of the files.`,
   options: { out: option("DIR", "the folder, which is created if it does not exist; required"), config: configOption },
   exits: `
 ${fileName} reads these environment variables at its start:

@@ -36,8 +36,8 @@ import { requireSlackSecrets } from "../../lib/local/slack-secrets.ts";
 import { openRealSlack } from "../../lib/local/socket-mode-choice.ts";
 import { createTaskWatch } from "../../lib/local/task-watch.ts";
 import { createLocalLog } from "../../lib/local/terminal-log.ts";
-import { takePageSecret } from "../../lib/local/watch/supervise.ts";
-import { createDoor } from "../../lib/local/web/door.ts";
+import { takeSharedPage } from "../../lib/local/watch/supervise.ts";
+import { createDoor, type SharedPage } from "../../lib/local/web/door.ts";
 
 export const start = defineCommand({
   name: "start",
@@ -68,7 +68,7 @@ readable on a terminal, as JSON elsewhere. What goes wrong in your agent is prin
       config: loadConfig(location),
       directory: configDirectory(location),
       environment: readEnvironment(),
-      pageSecret: takePageSecret(),
+      sharedPage: takeSharedPage(),
     };
     const { config } = given;
     if (values.watch === true) {
@@ -97,7 +97,7 @@ type Given = {
   config: Config;
   directory: string;
   environment: Environment;
-  pageSecret: string | undefined;
+  sharedPage: SharedPage | undefined;
 };
 
 async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
@@ -108,7 +108,7 @@ async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
   });
   const secrets = [slack.signingSecret, slack.botToken].filter((read) => read !== undefined);
   const stepRecorder = createStepRecorder({ secrets: await Promise.all(secrets.map((read) => read())) });
-  const door = createDoor({ secret: given.pageSecret });
+  const door = createDoor({ shared: given.sharedPage });
   const page = createPage({ fakeSlack, stepRecorder, door });
   const { observe, tap } = createTaskWatch({ add: stepRecorder.add });
   try {

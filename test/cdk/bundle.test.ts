@@ -57,7 +57,7 @@ function textOf(files: ReadonlyMap<string, Uint8Array>): string {
 
 const ceilings = [
   ["ingress", 61],
-  ["worker", 805],
+  ["worker", 808],
   ["deadLetters", 364],
   ["installFlow", 154],
   ["executionUrl", 374],

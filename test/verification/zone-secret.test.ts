@@ -6,23 +6,32 @@ import { describe, expect, it } from "@jest/globals";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
 import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
 import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/engine.ts";
-import { createZoneSecret, parseZoneSecret } from "../../lambdas/verification/zone-secret.ts";
+import {
+  createZoneSecret,
+  newZoneSecret,
+  parseZoneSecret,
+  withNewSecret,
+  withoutFormerSecret,
+  type ZoneSecret,
+  zoneSecretId,
+  zoneSecretKeepMs,
+} from "../../lambdas/verification/zone-secret.ts";
 
 const memoryStore = () => createMemoryTaskStore({ parse: parseZoneSecret });
 
 describe("the zone's secret", () => {
   it("is made once, with 256 random bits", async () => {
     const store = memoryStore();
-    const secret = await createZoneSecret({ store })();
-    expect(Buffer.from(secret, "base64url")).toHaveLength(32);
-    expect(await createZoneSecret({ store })()).toBe(secret);
-    expect(await createZoneSecret({ store: memoryStore() })()).not.toBe(secret);
+    const { current } = await createZoneSecret({ store })();
+    expect(Buffer.from(current, "base64url")).toHaveLength(32);
+    expect(await createZoneSecret({ store })()).toEqual({ current });
+    expect(await createZoneSecret({ store: memoryStore() })()).not.toEqual({ current });
   });
 
   it("is one also where several processes make it at once", async () => {
     const store = memoryStore();
     const secrets = await Promise.all(Array.from({ length: 5 }, () => createZoneSecret({ store })()));
-    expect(new Set(secrets).size).toBe(1);
+    expect(new Set(secrets.map(({ current }) => current)).size).toBe(1);
   });
 
   it("stays after a restart", async () => {
@@ -32,24 +41,65 @@ describe("the zone's secret", () => {
     for (let start = 0; start < 2; start++) {
       const database = openDatabase({ file });
       const store = createSqliteTaskStore({ database, parse: parseZoneSecret });
-      secrets.push(await createZoneSecret({ store })());
+      secrets.push((await createZoneSecret({ store })()).current);
       await database.close();
     }
     rmSync(folder, { recursive: true, force: true });
     expect(secrets[1]).toBe(secrets[0]);
   });
 
-  it("is read once per process, and again where the store was away", async () => {
+  it("is read once in five minutes, and again where the store was away", async () => {
     const store = memoryStore();
     let reads = 0;
     const get: typeof store.get = (request) => {
       reads += 1;
       return reads === 1 ? Promise.reject(new Error("away")) : store.get(request);
     };
-    const secretOf = createZoneSecret({ store: { get, create: store.create } });
+    let nowMs = 0;
+    const secretOf = createZoneSecret({ store: { get, create: store.create }, now: () => nowMs });
     await expect(secretOf()).rejects.toThrow("away");
-    expect(await secretOf()).toBe(await secretOf());
+    expect(await secretOf()).toEqual(await secretOf());
+    nowMs += zoneSecretKeepMs - 1;
+    await secretOf();
     expect(reads).toBe(2);
+    nowMs += 1;
+    await secretOf();
+    expect(reads).toBe(3);
+  });
+
+  it("reaches every process before it keys anything, and leaves with its former value", async () => {
+    const store = memoryStore();
+    let nowMs = 1_000_000;
+    const secretOf = createZoneSecret({ store, now: () => nowMs });
+    const { current: first } = await secretOf();
+    const change = async (decide: (item: ZoneSecret) => ZoneSecret) => {
+      const item = await store.get({ id: zoneSecretId });
+      if (item !== undefined) await store.replace({ item: decide(item) });
+    };
+
+    const second = newZoneSecret();
+    await change((item) => withNewSecret(item, { value: second, nowMs }));
+    expect(await secretOf()).toEqual({ current: first });
+    nowMs += zoneSecretKeepMs;
+    const { current, former } = await secretOf();
+    expect({ current, former }).toEqual({ current: second, former: { value: first, beforeMs: expect.any(Number) } });
+    expect(former?.beforeMs).toBeGreaterThan(nowMs);
+
+    await change(withoutFormerSecret);
+    nowMs += zoneSecretKeepMs;
+    expect(await secretOf()).toEqual({ current: second });
+  });
+
+  it("is not replaced twice, because the value of open conversations would be lost", () => {
+    const item: ZoneSecret = {
+      id: zoneSecretId,
+      revision: 1,
+      state: "zone_secret",
+      expiresAtMs: 1,
+      value: newZoneSecret(),
+    };
+    const replaced = withNewSecret(item, { value: newZoneSecret(), nowMs: 0 });
+    expect(() => withNewSecret(replaced, { value: newZoneSecret(), nowMs: 1 })).toThrow("former");
   });
 
   it("is never made anew where the stored one cannot be read", () => {

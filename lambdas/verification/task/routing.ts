@@ -22,7 +22,14 @@ export type Policy = {
   /** The time between delivery and cleanup. A post that timed out must have arrived by then. */
   sweepAfterMs: number;
   /** The key of session ids. Absent in the handler of dead letters, which sends no task. */
-  zoneSecret?: string | undefined;
+  zoneSecret?: ZoneSecretValues | undefined;
+};
+
+/** The zone's secret, and the one that it replaced until an operator drops it. */
+export type ZoneSecretValues = {
+  current: string;
+  /** Keys the ids of conversations that began before `beforeMs`. */
+  former?: { value: string; beforeMs: number } | undefined;
 };
 
 export type DestinationPolicy = {
@@ -155,7 +162,28 @@ function sessionOf(
   }: { isOwn: boolean; ownSessions?: number | undefined; policy: Policy },
 ): string {
   const own = ownSessions > 0 ? `${id}/${ownSessions}` : id;
-  return sessionIdOf({ message, threadRef, perTask: isOwn || ownSessions > 0 ? own : undefined, zoneSecret });
+  return sessionIdOf({
+    message,
+    threadRef,
+    perTask: isOwn || ownSessions > 0 ? own : undefined,
+    zoneSecret: zoneSecret && secretOfConversation({ message, threadRef, zoneSecret }),
+  });
+}
+
+/**
+ * Returns the secret that keys a conversation's ids. A conversation that may have begun before the secret was replaced keeps the former one,
+ * and so its session: a thread by the time of its first message, a direct message always.
+ */
+export function secretOfConversation(request: {
+  message: Pick<UserMessage, "ts" | "threadTs" | "direct">;
+  threadRef?: { threadTs: string } | undefined;
+  zoneSecret: ZoneSecretValues;
+}): string {
+  const { message, threadRef, zoneSecret } = request;
+  const { current, former } = zoneSecret;
+  if (former === undefined) return current;
+  const beganAtMs = Number(threadRef?.threadTs ?? message.threadTs ?? message.ts) * 1000;
+  return !message.direct && beganAtMs >= former.beforeMs ? current : former.value;
 }
 
 /** Sekisho's random namespace. Never change it, because another value would make every post look new. */
@@ -229,7 +257,7 @@ export function sessionIdOf({
   return `s-${createHmac("sha256", zoneSecret).update(name).digest("hex")}`;
 }
 
-/** An opaque id of a person who votes: the same for all of their votes. Without the zone's secret nobody can tell who it is. */
+/** An opaque id of a person who votes: the same for all of their votes under one secret. Without the zone's secret nobody can tell who it is. */
 export function voterIdOf(request: { team: string; user: string; zoneSecret: string }): string {
   const { team, user, zoneSecret } = request;
   return createHmac("sha256", zoneSecret)

@@ -13,7 +13,7 @@ import type { Gate } from "../gate/gate.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { Act, TaskEffect, TaskEvent } from "../task/events.ts";
 import { next } from "../task/machine.ts";
-import type { Policy } from "../task/routing.ts";
+import type { Policy, ZoneSecretValues } from "../task/routing.ts";
 import { type Transition, wake, withHistory } from "../task/step.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
 import { causeKindOf } from "./data-failures.ts";
@@ -74,7 +74,7 @@ export type WorkerOptions = ActlessOptions & {
   handleInteraction: HandleInteraction;
   passVote: Votes["pass"];
   /** The key of the session ids. Rejects if the store is unavailable. */
-  zoneSecret: () => Promise<string>;
+  zoneSecret: () => ZoneSecretValues | Promise<ZoneSecretValues>;
 };
 
 type StepOptions = ActlessOptions & { runAct?: RunAct };

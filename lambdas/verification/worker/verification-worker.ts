@@ -108,7 +108,7 @@ export function createVerificationWorker(options: {
   const readOverview = createReadOverview({ config, contact, store, gate, text });
   const publishHome = createPublishHome({ readOverview, gate, slack, log, now });
   const questions = createQuestions({ ...shared, store, queue });
-  const zoneSecret = createZoneSecret({ store: engine.secretStore, newSecret });
+  const zoneSecret = createZoneSecret({ store: engine.secretStore, newSecret, now });
   const votes = createVotes({
     ...shared,
     store,

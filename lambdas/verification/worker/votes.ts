@@ -14,7 +14,7 @@ import type { Gate } from "../gate/gate.ts";
 import type { ButtonClickRefusal } from "../slack/messages/question.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { ButtonClick, VoteGiven } from "../task/messages.ts";
-import { voterIdOf } from "../task/routing.ts";
+import { secretOfConversation, voterIdOf, type ZoneSecretValues } from "../task/routing.ts";
 import { hasFailedDelivery, queueGroupOf, type Task } from "../task/task.ts";
 import { createHistoryId, type HistoryEntry, withVotes } from "../usage/entry.ts";
 
@@ -47,7 +47,7 @@ export function createVotes(options: {
   queue: TaskQueue;
   gate: Pick<Gate, "mayAskThere">;
   destinations: ReadonlyMap<string, WorkerDestination>;
-  zoneSecret: () => Promise<string>;
+  zoneSecret: () => ZoneSecretValues | Promise<ZoneSecretValues>;
   newId: () => string;
   log: Log;
   now: () => number;
@@ -88,8 +88,9 @@ export function createVotes(options: {
       if (!(await gate.mayAskThere({ task, person, signal }))) return { type: "not_yours" };
       if (task.outcome?.type !== "answer" && !isAnswerErased(task)) return { type: "over" };
       if (task.lease !== undefined && task.lease.untilMs > now()) return "held";
-      const { team } = task.message;
-      const voterId = voterIdOf({ team, user: person.user, zoneSecret: await zoneSecret() });
+      const { message, threadRef } = task;
+      const secret = secretOfConversation({ message, threadRef, zoneSecret: await zoneSecret() });
+      const voterId = voterIdOf({ team: message.team, user: person.user, zoneSecret: secret });
       const item = withVote(task, { voterId, vote, atMs });
       // Another writer was first.
       if (item !== task && (await store.replace({ item })) === undefined) return "held";

@@ -17,9 +17,10 @@ import {
   projectDirectory,
   type WriteBundle,
 } from "./entry.ts";
+import { formatNotices, noticesFileName } from "./notices.ts";
 
 export type Bundle = {
-  /** The files by name. The first one is the handler. */
+  /** The files by name. The first one is the handler, and one has the notices of third parties. */
   files: ReadonlyMap<string, Uint8Array>;
   /** esbuild's inputs and outputs of the handler and the agent. */
   metafile: Metafile;
@@ -33,21 +34,18 @@ type BundleSource = { name: BundleName; config: Config; configDirectory: string 
  */
 export function bundle({ name, config, configDirectory }: BundleSource): Bundle {
   const { target, cutConfig, runsAgent } = entries[name];
-  const own = buildOwn(name);
-  const files = new Map(own.map(({ fileName, code }) => [fileName, code]));
-  const metafiles = own.map(({ metafile }) => metafile);
+  const parts = [buildOwn(name)];
+  if (runsAgent) parts.push(buildAgent({ agent: config.execution.agent, configDirectory, target }));
+  const files = new Map(parts.flatMap((part) => [...part.files]));
   if (cutConfig !== undefined) files.set(configFileName, new TextEncoder().encode(JSON.stringify(cutConfig(config))));
-  if (runsAgent) {
-    const agent = buildAgent({ agent: config.execution.agent, configDirectory, target });
-    files.set(agentFileName, agent.code);
-    metafiles.push(agent.metafile);
-  }
+  files.set(noticesFileName, Buffer.concat(parts.flatMap((part) => part.files.get(noticesFileName) ?? [])));
+  return { files, metafile: joinMetafiles(parts) };
+}
+
+function joinMetafiles(parts: readonly Pick<Bundle, "metafile">[]): Metafile {
   return {
-    files,
-    metafile: {
-      inputs: Object.assign({}, ...metafiles.map(({ inputs }) => inputs)),
-      outputs: Object.assign({}, ...metafiles.map(({ outputs }) => outputs)),
-    },
+    inputs: Object.assign({}, ...parts.map(({ metafile }) => metafile.inputs)),
+    outputs: Object.assign({}, ...parts.map(({ metafile }) => metafile.outputs)),
   };
 }
 
@@ -60,38 +58,42 @@ const builtInAgents = ["echo", "bedrock", "openai-compatible"] as const;
 
 /** Returns the files of the prebuilt folder by their paths. */
 export function prebuild(): ReadonlyMap<string, Uint8Array> {
-  const handlers = bundleNames.flatMap((name) =>
-    buildOwn(name).map(({ fileName, code }) => [join(name, fileName), code] as const),
-  );
+  const pathsOf = (folder: string, { files }: Bundle) =>
+    [...files].map(([fileName, content]) => [join(folder, fileName), content] as const);
   const targets = new Set(bundleNames.filter((name) => entries[name].runsAgent).map((name) => entries[name].target));
   const agents = [...targets].flatMap((target) =>
-    builtInAgents.map((kind) => [join(target, `${kind}.cjs`), buildBuiltIn({ kind, target }).code] as const),
+    builtInAgents.flatMap((kind) => pathsOf(join(target, kind), buildBuiltIn({ kind, target }))),
   );
-  return new Map([...handlers, ...agents]);
+  return new Map([...bundleNames.flatMap((name) => pathsOf(name, buildOwn(name))), ...agents]);
 }
 
-function readPrebuilt(...path: string[]): Built {
-  return { code: readFileSync(join(prebuiltFolder, ...path)), metafile: { inputs: {}, outputs: {} } };
+function readPrebuilt(folder: string, fileNames: readonly string[]): Bundle {
+  const names = [...fileNames, noticesFileName];
+  const files = new Map(names.map((name) => [name, readFileSync(join(prebuiltFolder, folder, name))]));
+  return { files, metafile: { inputs: {}, outputs: {} } };
 }
 
 /** Each is built once in a process, because Sekisho's own code does not change meanwhile. */
-const ownBuilds = new Map<BundleName, (Built & { fileName: string })[]>();
+const ownBuilds = new Map<BundleName, Bundle>();
 
 /** Builds the handler, and the packages beside it. */
-function buildOwn(name: BundleName): (Built & { fileName: string })[] {
+function buildOwn(name: BundleName): Bundle {
   const known = ownBuilds.get(name);
   if (known !== undefined) return known;
-  if (isPrebuilt) {
-    const { fileName, lazy = [] } = entries[name];
-    const names = [fileName, ...lazy.map((each) => each.fileName)];
-    return names.map((file) => ({ fileName: file, ...readPrebuilt(name, file) }));
-  }
   const { source, fileName, target, lazy = [], leaveOut = {} } = entries[name];
+  if (isPrebuilt) return readPrebuilt(name, [fileName, ...lazy.map((each) => each.fileName)]);
   const handler = build({ ...ownEntry(source), ...besideHandler({ lazy, leaveOut }), target, outfile: fileName });
-  const packages = lazy.map((each) => ({ fileName: each.fileName, ...buildPackage({ ...each, target }) }));
-  const built = [{ fileName, ...handler }, ...packages];
+  const built = withNotices([handler, ...lazy.map((each) => buildPackage({ ...each, target }))]);
   ownBuilds.set(name, built);
   return built;
+}
+
+function withNotices(outputs: readonly Output[]): Bundle {
+  const files = new Map(outputs.map(({ fileName, code }) => [fileName, code]));
+  const metafile = joinMetafiles(outputs);
+  const comments = outputs.map((output) => output.comments);
+  const notices = formatNotices({ metafile, directory: projectDirectory, comments });
+  return { files: files.set(noticesFileName, new TextEncoder().encode(notices)), metafile };
 }
 
 /** Returns the total size of a bundle's files. */
@@ -99,10 +101,10 @@ export function bundleBytes({ files }: Pick<Bundle, "files">): number {
   return [...files.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
-/** Returns the size of what a cold start loads: all files but the packages that are loaded when they are needed. */
+/** Returns the size of what a cold start loads: all files but the notices and the packages that are loaded when they are needed. */
 export function coldBytes({ name, files }: Pick<Bundle, "files"> & { name: BundleName }): number {
-  const lazy = new Set(entries[name].lazy?.map(({ fileName }) => fileName));
-  return bundleBytes({ files: new Map([...files].filter(([file]) => !lazy.has(file))) });
+  const unloaded = new Set([noticesFileName, ...(entries[name].lazy ?? []).map(({ fileName }) => fileName)]);
+  return bundleBytes({ files: new Map([...files].filter(([file]) => !unloaded.has(file))) });
 }
 
 type BundleFolder = { config: Config; configDirectory: string; folder: string };
@@ -141,7 +143,7 @@ function besideHandler(options: Required<Pick<Entry, "lazy" | "leaveOut">>): Non
   return { ...leaveOut, alias: { ...leaveOut.alias, ...alias }, external: [...(leaveOut.external ?? []), ...files] };
 }
 
-function buildPackage({ name, exports, fileName, target }: LazyPackage & { target: string }): Built {
+function buildPackage({ name, exports, fileName, target }: LazyPackage & { target: string }): Output {
   const contents = `export { ${exports.join(", ")} } from ${JSON.stringify(name)};\n`;
   const stdin = { contents, resolveDir: projectDirectory, sourcefile: `${fileName}.ts`, loader: "ts" } as const;
   return build({ stdin, tsconfigRaw: {}, target, outfile: fileName });
@@ -158,18 +160,19 @@ export const createAgent = () => (typeof feedback === "function" ? Object.assign
 `;
 
 /** Bundles the configured agent alone. A built-in agent is a file that exports `createAgent`. */
-function buildAgent({ agent, configDirectory, target }: AgentSource): Built {
+function buildAgent({ agent, configDirectory, target }: AgentSource): Bundle {
   const outfile = agentFileName;
   if (agent === "echo" || typeof agent !== "string") {
     const kind = agent === "echo" ? agent : agent.type;
-    return isPrebuilt ? readPrebuilt(target, `${kind}.cjs`) : buildBuiltIn({ kind, target });
+    return isPrebuilt ? readPrebuilt(join(target, kind), [agentFileName]) : buildBuiltIn({ kind, target });
   }
   const file = resolve(configDirectory, agent);
   if (!existsSync(file)) throw new ConfigError("The agent", [`${file} does not exist; execution.agent names it`]);
   const contents = agentModule(JSON.stringify(file));
   const sourcefile = "agent-module.ts";
   try {
-    return build({ stdin: { contents, resolveDir: projectDirectory, sourcefile, loader: "ts" }, target, outfile });
+    const stdin = { contents, resolveDir: projectDirectory, sourcefile, loader: "ts" } as const;
+    return withNotices([build({ stdin, target, outfile })]);
   } catch (thrown) {
     const problems = problemsOf({ thrown, entry: sourcefile, agent });
     if (problems === undefined) throw thrown;
@@ -177,8 +180,8 @@ function buildAgent({ agent, configDirectory, target }: AgentSource): Built {
   }
 }
 
-function buildBuiltIn({ kind, target }: { kind: (typeof builtInAgents)[number]; target: string }): Built {
-  return build({ ...ownEntry(`lambdas/execution/agents/${kind}.ts`), target, outfile: agentFileName });
+function buildBuiltIn({ kind, target }: { kind: (typeof builtInAgents)[number]; target: string }): Bundle {
+  return withNotices([build({ ...ownEntry(`lambdas/execution/agents/${kind}.ts`), target, outfile: agentFileName })]);
 }
 
 /** An entry inside the project. It ignores tsconfig.json, so that the bytes are the same in an installed package. */
@@ -186,15 +189,23 @@ function ownEntry(source: string) {
   return { entryPoints: [join(projectDirectory, source)], tsconfigRaw: {} };
 }
 
-type Built = { code: Uint8Array; metafile: Metafile };
+type Output = {
+  fileName: string;
+  code: Uint8Array;
+  metafile: Metafile;
+  /** Those of packages that name a license or an author. */
+  comments: string;
+};
 
 /**
  * Makes one CommonJS file without external packages. CommonJS starts faster, because it loads node:https lazily. Packages are
  * read as ES modules if they have them, because esbuild can drop unused code only from those.
  */
 function build(
-  options: Pick<BuildOptions, "entryPoints" | "stdin" | "tsconfigRaw" | "target" | "outfile"> & Entry["leaveOut"],
-): Built {
+  options: Pick<BuildOptions, "entryPoints" | "stdin" | "tsconfigRaw" | "target"> & {
+    outfile: string;
+  } & Entry["leaveOut"],
+): Output {
   const { outputFiles, metafile } = loadEsbuild().buildSync({
     ...options,
     absWorkingDir: projectDirectory,
@@ -209,12 +220,15 @@ function build(
     mainFields: ["module", "main"],
     // Turns `import()` into `require`: importing node:https reads all of its exports, and with WebSocket loads all of undici.
     supported: { "dynamic-import": false },
-    legalComments: "none",
+    // A file of their own, which becomes a part of the notices.
+    legalComments: "external",
     logLevel: "silent",
   });
-  const [output] = outputFiles;
+  const isComments = ({ path }: { path: string }) => path.endsWith(".LEGAL.txt");
+  const output = outputFiles.find((file) => !isComments(file));
   if (output === undefined) throw new Error("esbuild wrote no file.");
-  return { code: output.contents, metafile };
+  const comments = outputFiles.find(isComments)?.text ?? "";
+  return { fileName: options.outfile, code: output.contents, metafile, comments };
 }
 
 /** Throws a ConfigError if it is not installed, which it need not be without an agent of one's own. */

@@ -6,6 +6,7 @@ import * as z from "zod";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { type Bundle, bundle } from "../../cdk/bundle/bundle.ts";
 import type { BundleName } from "../../cdk/bundle/entry.ts";
+import { bundledPackages } from "../../cdk/bundle/notices.ts";
 
 const componentSchema = z.looseObject({
   "bom-ref": z.string(),
@@ -117,19 +118,4 @@ export function licenseProblems(components: Bill["components"]): string[] {
 /** Bundles are named like variables, files in kebab-case. */
 export function toKebabCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-}
-
-/** The part of esbuild's metafile that says which files are in a bundle. */
-type BundleMetafile = {
-  outputs: Readonly<Record<string, { inputs: Readonly<Record<string, { bytesInOutput: number }>> }>>;
-};
-
-/** Paths as in the lock file, such as `node_modules/a/node_modules/b`. A package of which esbuild left nothing does not count. */
-export function bundledPackages({ outputs }: BundleMetafile): string[] {
-  const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
-  const files = inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([file]) => file);
-  const paths = files.flatMap(
-    (file) => /node_modules\/(?:@[^/]+\/)?[^/]+(?:\/node_modules\/(?:@[^/]+\/)?[^/]+)*/.exec(file)?.[0] ?? [],
-  );
-  return [...new Set(paths)].sort();
 }

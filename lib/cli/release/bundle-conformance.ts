@@ -1,19 +1,23 @@
 /** `npm run conformance:bundle -- FILE`: writes the conformance run as one file that needs only Node. */
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildSync } from "esbuild";
+import { formatNotices } from "../../cdk/bundle/notices.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
 export function bundleConformance(outfile: string): void {
-  buildSync({
+  const { outputFiles, metafile } = buildSync({
+    absWorkingDir: root,
     entryPoints: [join(root, "lib/cli/conformance/main.ts")],
     outfile,
     bundle: true,
     platform: "node",
     format: "cjs",
     target: "node22",
-    // The packages' own licenses stand at the end of the file.
     legalComments: "eof",
+    metafile: true,
+    write: false,
     logLevel: "warning",
     // An older Node would break down at the first function that it does not have.
     banner: {
@@ -24,6 +28,11 @@ export function bundleConformance(outfile: string): void {
     },
     tsconfigRaw: {},
   });
+  const [output] = outputFiles;
+  if (output === undefined) throw new Error("esbuild wrote no file.");
+  // The licenses of the packages stand at the end, because the run is passed on as one file.
+  const notices = formatNotices({ metafile, directory: root, comments: [] });
+  writeFileSync(outfile, `${output.text}\n/*\n${notices.replaceAll("*/", "* /")}*/\n`);
 }
 
 if (import.meta.main) {

@@ -9,6 +9,8 @@ import * as z from "zod";
 import { projectDirectory } from "../../cdk/bundle/entry.ts";
 import { formatFile } from "../author/source-place.ts";
 import { freePort } from "../free-port.ts";
+import type { SharedPage } from "../web/door.ts";
+import { newSessionId } from "../web/sessions.ts";
 
 /** Files are looked at again and again, because editors replace them, and some folders report no changes (docker, network drives). */
 const lookMs = 200;
@@ -17,15 +19,18 @@ const settleMs = 100;
 /** Running tasks get three seconds to end. An agent in an endless loop never does. */
 const stopMs = 6000;
 
-/** With it, the local page has the same address and the same session after a restart. */
-const pageSecretVariable = "SEKISHO_PAGE_SECRET";
+/** With them, the local page has the same address and the same session after a restart. */
+const pageVariables = { token: "SEKISHO_PAGE_TOKEN", session: "SEKISHO_PAGE_SESSION" } as const;
 
-/** Reads the secret of the process that watches, and hides it from the agent. Undefined without that process. */
-export function takePageSecret(): string | undefined {
-  const { [pageSecretVariable]: secret } = process.env;
-  delete process.env[pageSecretVariable];
-  return secret;
+/** Reads the page's secrets of the process that watches, and hides them from the agent. Undefined without that process. */
+export function takeSharedPage(): SharedPage | undefined {
+  const { [pageVariables.token]: token, [pageVariables.session]: sessionId } = process.env;
+  for (const name of Object.values(pageVariables)) delete process.env[name];
+  if (token === undefined || sessionId === undefined) return undefined;
+  return { token, sessionId, keepSession: (pageSession) => void process.send?.({ pageSession }) };
 }
+
+const messageSchema = z.union([z.object({ agentFile: z.string() }), z.object({ pageSession: z.string() })]);
 
 type Supervised = {
   /** The name and the arguments of the command, without `--watch`. */
@@ -76,8 +81,11 @@ function startChild({ args, env, onFile }: Start): ChildProcess {
     env,
   });
   child.on("message", (message) => {
-    const { data } = z.object({ agentFile: z.string() }).safeParse(message);
-    if (data !== undefined) onFile(data.agentFile);
+    const { data } = messageSchema.safeParse(message);
+    if (data === undefined) return;
+    if ("agentFile" in data) onFile(data.agentFile);
+    // The next process must not revive a session that has ended.
+    else env[pageVariables.session] = data.pageSession;
   });
   return child;
 }
@@ -93,7 +101,10 @@ async function stopChild({ child, exited }: { child: ChildProcess; exited: Promi
 /** What stays the same from one start to the next: the ports, and the address of the local page. */
 async function childEnvironment({ hasPage }: { hasPage: boolean }): Promise<NodeJS.ProcessEnv> {
   const env: NodeJS.ProcessEnv = { ...process.env };
-  if (hasPage) env[pageSecretVariable] = randomBytes(32).toString("base64url");
+  if (hasPage) {
+    env[pageVariables.token] = randomBytes(32).toString("base64url");
+    env[pageVariables.session] = newSessionId();
+  }
   for (const name of ["SEKISHO_PORT", "SEKISHO_EXECUTION_PORT"]) {
     if (env[name] === "0") env[name] = String(await freePort());
   }

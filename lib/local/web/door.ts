@@ -3,7 +3,7 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { type Admission, isActivity, isForDocument, Refusal } from "./admission.ts";
 import { isFromOwnPage, loopbackHosts } from "./guard.ts";
-import { createSessions } from "./sessions.ts";
+import { createSessions, newSessionId } from "./sessions.ts";
 
 /** A working day. Only the user of this machine has the page, so it needs no shorter limit. */
 const idleMs = 8 * 3600_000;
@@ -17,16 +17,30 @@ export type Door = Required<Admission> & {
   address(url: string): string;
 };
 
-/**
- * With a `secret`, a later door with the same one has the same address, and admits the browsers that this one admitted. Then all of them
- * share one session.
- */
-export function createDoor({ secret }: { secret?: string | undefined } = {}): Door {
-  const derive = (use: string) => secret && createHash("sha256").update(`${use} ${secret}`).digest("base64url");
-  const token = derive("token") ?? randomBytes(32).toString("base64url");
-  const sessionId = derive("session");
+/** The secrets of a page that several processes serve one after the other. All of its browsers share one session. */
+export type SharedPage = {
+  token: string;
+  sessionId: string;
+  /** Called with the id of the next session when one has ended, so that no later process restores the ended one. */
+  keepSession(id: string): void;
+};
+
+/** With a `shared` page, a later door has the same address, and admits the browsers that this one admitted until they signed out. */
+export function createDoor({ shared }: { shared?: SharedPage | undefined } = {}): Door {
+  const token = shared?.token ?? randomBytes(32).toString("base64url");
   const sessions = createSessions<"loopback">({ idleMs, lifeMs });
-  if (sessionId !== undefined) sessions.restore(sessionId, "loopback");
+  let sessionId: string | undefined;
+  if (shared !== undefined) share(shared.sessionId);
+
+  function share(id: string): void {
+    sessionId = id;
+    const { ended } = sessions.restore(id, "loopback");
+    ended.addEventListener("abort", () => {
+      const next = newSessionId();
+      shared?.keepSession(next);
+      share(next);
+    });
+  }
 
   function requireOwnPage(request: IncomingMessage): void {
     const { method, headers, socket } = request;

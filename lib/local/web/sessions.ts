@@ -11,8 +11,8 @@ export type Session<T> = {
 export type Sessions<T> = {
   /** Returns the cookie that holds the id, a new one by default. Only the browser keeps it. */
   open(request: IncomingMessage, grant: T, id?: string): string;
-  /** Begins a session whose id a browser has from an earlier process. */
-  restore(id: string, grant: T): void;
+  /** Begins a session whose id a browser may have from an earlier process. */
+  restore(id: string, grant: T): Session<T>;
   /** The sessions that the request's cookies name. `isActivity` restarts the idle timeout. */
   find(request: IncomingMessage, use: { isActivity: boolean }): Session<T>[];
   /** Ends the request's sessions. Returns the cookie that deletes the browser's. */
@@ -34,8 +34,9 @@ export function createSessions<T>({ idleMs, lifeMs, now = Date.now }: SessionOpt
   const entries = new Map<string, Entry<T>>();
 
   function remove(key: string): void {
-    entries.get(key)?.end();
+    const entry = entries.get(key);
     entries.delete(key);
+    entry?.end();
   }
 
   function dropEnded(): void {
@@ -44,7 +45,7 @@ export function createSessions<T>({ idleMs, lifeMs, now = Date.now }: SessionOpt
     }
   }
 
-  function begin(id: string, grant: T): void {
+  function begin(id: string, grant: T): Session<T> {
     dropEnded();
     const key = keyOf(id);
     const [leastUsed] = entries.keys();
@@ -55,11 +56,13 @@ export function createSessions<T>({ idleMs, lifeMs, now = Date.now }: SessionOpt
       clearTimeout(timer);
       controller.abort();
     };
-    entries.set(key, { grant, ended: controller.signal, endsAtMs: now() + lifeMs, usedAtMs: now(), end });
+    const entry = { grant, ended: controller.signal, endsAtMs: now() + lifeMs, usedAtMs: now(), end };
+    entries.set(key, entry);
+    return entry;
   }
 
   return {
-    open(request, grant, id = randomBytes(32).toString("base64url")) {
+    open(request, grant, id = newSessionId()) {
       if (!entries.has(keyOf(id))) begin(id, grant);
       return formatCookie(request, id);
     },
@@ -82,6 +85,10 @@ export function createSessions<T>({ idleMs, lifeMs, now = Date.now }: SessionOpt
       return formatCookie(request, "", "; Max-Age=0");
     },
   };
+}
+
+export function newSessionId(): string {
+  return randomBytes(32).toString("base64url");
 }
 
 /** Sessions are looked up by a digest, so that the time of a look-up says nothing about an id. */

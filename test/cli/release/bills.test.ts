@@ -6,11 +6,11 @@ import { stop } from "esbuild";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Bundle } from "../../../lib/cdk/bundle/bundle.ts";
 import { bundleNames } from "../../../lib/cdk/bundle/entry.ts";
+import { bundledPackages } from "../../../lib/cdk/bundle/notices.ts";
 import {
   allowedLicenses,
   type Bill,
   bundleContents,
-  bundledPackages,
   formatBill,
   licenseProblems,
   projectContents,

@@ -214,7 +214,8 @@ describe("npm run release -- --out", () => {
       const files = readdirSync(join(folder, name));
       return Object.fromEntries(files.map((file) => [file, readFileSync(join(folder, name, file), "utf8")]));
     });
-    expect(Object.keys(bundled ?? {}).sort()).toEqual(["agent.cjs", "config.json", "server.cjs"]);
+    const fileNames = ["THIRD-PARTY-NOTICES.txt", "agent.cjs", "config.json", "server.cjs"];
+    expect(Object.keys(bundled ?? {}).sort()).toEqual(fileNames);
     expect(released).toEqual(bundled);
     const manifest = JSON.parse(readFileSync(join(first, "release.json"), "utf8"));
     expect(manifest).toMatchObject({ version, contract: contractVersion, at: "2026-01-31T12:00:00Z" });

@@ -46,7 +46,7 @@ describe("the image", () => {
   it("runs as nobody in particular, and brings nothing of the Verification zone", () => {
     expect(dockerfile).toMatch(/^USER 65532:65532$/m);
     const names = readdirSync(containers.out).sort();
-    expect(names).toEqual(["agent.cjs", "config.json", "server.cjs"]);
+    expect(names).toEqual(["THIRD-PARTY-NOTICES.txt", "agent.cjs", "config.json", "server.cjs"]);
     for (const name of names) expect(readFileSync(join(containers.out, name), "utf8")).not.toContain("TOFVERIFICATION");
   });
 

@@ -127,7 +127,7 @@ it("ends the zone when the process that watches is killed", async () => {
   );
 });
 
-it("keeps the local page of both zones open", async () => {
+it("keeps the local page of both zones open until its browser signs out", async () => {
   const cwd = folderOfTest();
   writeFileSync(join(cwd, "agent.ts"), "export const agent = async () => 'one';\n");
   writeFileSync(join(cwd, "sekisho.config.json"), JSON.stringify({ execution: { agent: "./agent.ts" } }));
@@ -148,6 +148,20 @@ it("keeps the local page of both zones open", async () => {
   expect((await page()).status).toBe(200);
   expect(count(process.output(), address)).toBe(2);
   expect((await fetch(new URL("/", address))).status).toBe(401);
+
+  const signOut = await fetch(new URL("/operate/sign-out", address), {
+    method: "POST",
+    headers: { cookie, origin: new URL(address).origin, "content-type": "application/json" },
+    body: "{}",
+  });
+  expect(signOut.status).toBe(200);
+  expect((await page()).status).toBe(401);
+  writeFileSync(join(cwd, "agent.ts"), "export const agent = async () => 'three';\n");
+  await eventually(() => isUp(3));
+  expect((await page()).status).toBe(401);
+  const again = await fetch(address, { redirect: "manual" });
+  expect(again.status).toBe(303);
+  expect(again.headers.getSetCookie().join()).not.toContain(cookie);
 });
 
 it.each([

@@ -3,7 +3,13 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 import { sessionIdSchema } from "../../../contracts/methods.ts";
-import { requestIdOf, retryIdOf, sessionIdOf, uuidV5 } from "../../../lambdas/verification/task/routing.ts";
+import {
+  requestIdOf,
+  retryIdOf,
+  secretOfConversation,
+  sessionIdOf,
+  uuidV5,
+} from "../../../lambdas/verification/task/routing.ts";
 import { forAll } from "../../doubles/for-all.ts";
 import { sampleAsk, sampleZoneSecret } from "./sample.ts";
 
@@ -102,6 +108,26 @@ describe("the session id", () => {
       const { message } = sampleAsk({});
       expect(() => sessionIdOf({ message, perTask: undefined, zoneSecret })).toThrow(/secret/);
     }
+  });
+
+  it("keeps the former secret for conversations that may have begun before it was replaced, until it is dropped", () => {
+    const beforeMs = 1_762_750_000_000;
+    const former = { value: "former", beforeMs };
+    const secretOf = (message: Parameters<typeof sampleAsk>[0], threadRef?: { threadTs: string }) =>
+      secretOfConversation({
+        message: sampleAsk(message).message,
+        threadRef,
+        zoneSecret: { current: "current", former },
+      });
+    expect(secretOf({ ts: "1762749999.999999" })).toBe("former");
+    expect(secretOf({ ts: "1762750000.000000" })).toBe("current");
+    expect(secretOf({ ts: "1762759999.000000", threadTs: "1762740000.000000" })).toBe("former");
+    expect(secretOf({ ts: "1762759999.000000" }, { threadTs: "1762740000.000000" })).toBe("former");
+    expect(secretOf({ ts: "1762759999.000000", direct: true })).toBe("former");
+    // The trigger id of a slash command says no time.
+    expect(secretOf({ ts: "1762759999.1.abc" })).toBe("former");
+    const message = sampleAsk({ ts: "1762749999.999999" }).message;
+    expect(secretOfConversation({ message, zoneSecret: { current: "current" } })).toBe("current");
   });
 
   it("is one that every runtime takes", () => {

@@ -81,6 +81,6 @@ export function samplePolicy({
     helpWord,
     commandsPrivately,
     sweepAfterMs: 120_000,
-    zoneSecret: sampleZoneSecret,
+    zoneSecret: { current: sampleZoneSecret },
   };
 }

@@ -1,10 +1,12 @@
 /** People vote on an answer: one vote a person, stored first, then told to the Execution zone and noted in the usage history. */
+import { createHmac } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Gate } from "../../../lambdas/verification/gate/gate.ts";
 import type { ButtonClick } from "../../../lambdas/verification/task/messages.ts";
 import { createHistoryId } from "../../../lambdas/verification/usage/entry.ts";
-import { askedAtMs, sampleAsk } from "../task/sample.ts";
+import { newZoneSecret, withNewSecret, zoneSecretId } from "../../../lambdas/verification/zone-secret.ts";
+import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
 import { createWorld, type Fate, runWorld } from "./world.ts";
 import { deaths, failing, nthFate } from "./world-fates.ts";
 
@@ -32,6 +34,12 @@ const storedVotes = ({ records }: World) => records.get(ask.requestId)?.votes?.m
 const notedVotes = ({ usageHistory }: World) =>
   Object.values(usageHistory.get(createHistoryId(ask.requestId))?.votes ?? {});
 const toldVotes = ({ votes }: World) => votes.map(({ vote }) => vote);
+
+async function replaceSecret(world: World): Promise<void> {
+  const item = await world.secretStore.get({ id: zoneSecretId });
+  if (item === undefined) throw new Error("The world has no secret.");
+  await world.secretStore.replace({ item: withNewSecret(item, { value: newZoneSecret(), nowMs: world.now() }) });
+}
 
 describe("a vote", () => {
   it("is in the record and the usage history, and is told to the Execution zone without Slack's id of the person", async () => {
@@ -66,6 +74,33 @@ describe("a vote", () => {
     expect(notedVotes(world).sort()).toEqual(["down", "up"]);
     expect(toldVotes(world)).toEqual(["up", "down", "up"]);
     expect(new Set(world.votes.map(({ voter_id }) => voter_id)).size).toBe(2);
+  });
+
+  it("stays one of each person where the zone's secret was replaced in between, and the thread keeps its session", async () => {
+    const world = await runWorld();
+    await world.clickButton(click("up")).run();
+    await replaceSecret(world);
+    world.pass(24 * 3600_000);
+    await world.clickButton(click("down", { atMs: firstAtMs + 1000 })).run();
+    expect(storedVotes(world)).toEqual(["down"]);
+    expect(new Set(world.votes.map(({ voter_id }) => voter_id)).size).toBe(1);
+
+    const { appId, channel, ts, user } = ask.message;
+    const receivedAtMs = world.now();
+    const seconds = Math.floor(receivedAtMs / 1000);
+    const followUp = {
+      ...numberedAsk(2, { appId, channel, user, threadTs: ts, ts: `${seconds}.000100` }),
+      receivedAtMs,
+    };
+    const newThread = { ...numberedAsk(3, { appId, channel, user, ts: `${seconds}.000200` }), receivedAtMs };
+    await world.deliver(followUp).run();
+    await world.deliver(newThread).run();
+    const sessionOf = ({ requestId }: { requestId: string }) => world.records.get(requestId)?.call?.sessionId;
+    expect(sessionOf(followUp)).toBe(sessionOf(ask));
+    expect(sessionOf(newThread)).toMatch(/^s-/);
+    const name = JSON.stringify(["session", appId, [channel, newThread.message.ts], null]);
+    const { value = "" } = (await world.secretStore.get({ id: zoneSecretId })) ?? {};
+    expect(sessionOf(newThread)).toBe(`s-${createHmac("sha256", value).update(name).digest("hex")}`);
   });
 
   it("that is delivered twice, or after a later one of the same person, changes nothing", async () => {

@@ -355,7 +355,7 @@ function workerWith(given: Pick<Worker, "store" | "runAct" | "queue"> & Partial<
     handleInteraction: async () => {},
     passVote: async () => {},
     isIgnored: async () => false,
-    zoneSecret: async () => "secret",
+    zoneSecret: () => ({ current: "secret" }),
     leaseMs,
     log: silentLog,
     newId: () => "second",

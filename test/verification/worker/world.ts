@@ -244,6 +244,7 @@ export function createWorld({
     underWay,
     uploads,
     usageHistory,
+    secretStore,
     now,
     /** Slack delivers the message: the ingress puts it into the queue. */
     deliver: (ask: AskMessage | MessageChange) => enqueue(ask),

@@ -191,7 +191,7 @@ const unseen = new RegExp(`[${invisible}\\p{M}]`, "gu");
 
 /** Letters that may look like ASCII letters, and invisible characters that are not part of an emoji. */
 const lookalike = new RegExp(
-  `(?!${cjk})(?![\\x00-\\x7f\\u200D\\uFE0F])(?:[${invisible}]|(?=[\\p{L}\\p{N}])[\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}\\p{Script=Armenian}\\p{Script=Cherokee}\\p{Script=Coptic}\\p{Script=Lisu}\\p{Script=Cans}\\p{Script=Hebrew}\\p{Script=Common}])`,
+  `(?!${cjk})(?![\\x00-\\x7f\\u200D\\uFE0F])(?:[${invisible}]|(?=[\\p{L}\\p{N}])[\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}\\p{Script=Armenian}\\p{Script=Cherokee}\\p{Script=Coptic}\\p{Script=Lisu}\\p{Script=Cans}\\p{Script=Hebrew}\\p{Script=Common}\\p{Lm}])`,
   "u",
 );
 
@@ -208,13 +208,30 @@ const spacingMark = new RegExp(`(\\p{Script=Latin}[\\p{Mn}${invisible}]*)\\p{Mc}
 const cjkMiddleDot = new RegExp(`(?<=${cjk})[\\u30FB\\u30FD\\u00B7\\u119E](?=${cjk})`, "gu");
 /** Letters and digits that look like a dot or a colon. */
 const dotLetters = /[\u02D0\u02D1\u0660\u06F0\u119E\u1427\u2D48\u30FD\u4E36\uA4F8-\uA4FD\uA78F\u{1BC00}\u{1D2E1}]/gu;
+/**
+ * Modifier letters, some of which look like a low dot or a colon. Excludes apostrophes, high accents, and those of Japanese. Beside letters of
+ * their own script they are ordinary.
+ */
+const modifierLetter =
+  "(?![\\u02B9-\\u02CB\\u02EC\\u02EE\\u3005\\u3031-\\u3035\\u303B\\u309D\\u309E\\u30FC-\\u30FE])\\p{Lm}";
+const addressLetter = `(?:${cjk}|[\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}\\p{Nd}])`;
+const strangeModifier = new RegExp(
+  `(?<=${addressLetter})${modifierLetter}|${modifierLetter}(?=${addressLetter})`,
+  "gu",
+);
 /** Normalization would turn each of these into 8 to 18 letters. */
 const longLigatures = /[\uFDFA\uFDFB]/g;
 /** Letters in squares and circles that Unicode classifies as symbols. */
 const pictureLetters = /[\u{1F100}-\u{1F1FF}]/gu;
 const slashes = /[\u1735\u2041\u2044\u2215\u2571\u27CB\u29F8\u3033\u31D3\u4E3F\u{1D23A}]/gu;
-/** Characters that look like a slash, so that a host seems to end there. Some Chinese and Japanese letters do so beside ASCII only. */
-const slashInHost = new RegExp(`${slashes.source}|(?<=[\\x21-\\x7e])[\\u2F03\\u30CE]`, "u");
+/**
+ * Signs at which a host seems to end, because they look like a slash, a backslash or a colon. Some of them do so beside ASCII only. The
+ * fullwidth forms are absent, because no browser opens such a host.
+ */
+const signInHost = new RegExp(
+  `${slashes.source}|(?<=[\\x21-\\x7e])[\\u02F8\\u0589\\u05C3\\u0703\\u0704\\u0903\\u0A83\\u16EC\\u1803\\u1809\\u205A\\u2216\\u2236\\u244A\\u27CD\\u29F4\\u29F5\\u29F9\\u2AFB\\u2AFD\\u2CF9\\u2F02\\u2F03\\u30CE\\u31D4\\u4E36\\uA789\\u{1D20F}\\u{1D23B}]`,
+  "u",
+);
 /** Many letters of this script look like a Latin letter with a dot. */
 const dottedLetters = /(?<=\p{Script=Latin})\p{Script=Cans}|\p{Script=Cans}(?=\p{Script=Latin})/gu;
 /**
@@ -280,6 +297,7 @@ export function canNameAddress(text: string): boolean {
     .replace(dotLetters, ".")
     .replace(slashes, "/")
     .replace(dottedLetters, "$&.")
+    .replace(strangeModifier, ".")
     .replace(strangeSign, ".");
   if (plain.includes("@") || schemeLike.test(plain) || knownScheme.test(plain)) return true;
   const together = plain
@@ -294,7 +312,7 @@ export function canNameAddress(text: string): boolean {
 /** True if the address itself misleads, by a user name before its host or by lookalike characters in the host. */
 function isHidingHost(address: string): boolean {
   const [, authority = ""] = /^(?:https?|ftp):[/\\]*([^/?#]*)/i.exec(address) ?? [];
-  return authority.includes("@") || lookalike.test(authority) || slashInHost.test(authority);
+  return authority.includes("@") || lookalike.test(authority) || signInHost.test(authority);
 }
 
 /** Formats an address for display: without Markdown characters, with an ASCII host and without a user name. */

@@ -193,7 +193,8 @@ describe("what the Dockerfile makes", () => {
   });
 
   it("is the handler, its configuration, its agent, and the bill of materials of them", () => {
-    expect(readdirSync(built.at("/app")).sort()).toEqual(["agent.cjs", "config.json", "sbom.cdx.json", "server.cjs"]);
+    const files = ["THIRD-PARTY-NOTICES.txt", "agent.cjs", "config.json", "sbom.cdx.json", "server.cjs"];
+    expect(readdirSync(built.at("/app")).sort()).toEqual(files);
     const bill = JSON.parse(readFileSync(built.at("/app/sbom.cdx.json"), "utf8"));
     const metadata = { timestamp: "2026-01-31T12:00:00Z", component: { name: "@sekisho/sekisho-container" } };
     expect(bill).toMatchObject({ bomFormat: "CycloneDX", metadata });
