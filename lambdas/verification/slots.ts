@@ -71,15 +71,22 @@ export function createDestinationSlots(options: {
     const together = createShare({ max });
     // Polls and transfers are left some slots, because a send takes as long as the agent.
     const maxSends = Math.min(wantedSends, Math.max(1, max - 2 * reserved));
-    const maxPolls = Math.ceil(maxSends / 4);
+    const forPolls = Math.max(1, max - reserved);
+    const wantedPolls = Math.ceil(wantedSends / 4);
+    const maxPolls = Math.min(wantedPolls, forPolls);
+    const maxControls = Math.ceil(maxSends / 4);
     const maxTransfers = Math.min(reserved, maxShare({ ...share, slots: transfers.max }));
-    const short = { maxWaiting: maxPolls, now };
     // Sends and transfers are long, so no other one waits for their slots. The other calls are short.
     const long = { maxWaiting: 0, now };
     return {
       send: createSlots({ ...long, max: maxSends, shares: [together] }),
-      poll: createSlots({ ...short, max: maxPolls, shares: [together] }),
-      control: createSlots({ ...short, max: maxPolls }),
+      poll: createSlots({
+        max: maxPolls,
+        maxWaiting: Math.min(wantedPolls, forPolls - maxPolls),
+        shares: [together],
+        now,
+      }),
+      control: createSlots({ max: maxControls, maxWaiting: maxControls, now }),
       transfer: createSlots({ ...long, max: maxTransfers, shares: [together, transfers] }),
     };
   }
@@ -100,8 +107,8 @@ const maxDelayMs = 60_000;
 const weight = 0.1;
 
 /**
- * Limits how much of one kind runs at once. Each slot also takes one of every share in `shares`. At most `maxWaiting` callers wait for a
- * slot, in order of arrival. Further callers get a delay, spaced by the mean duration of calls, so that ten thousand waiting tasks do not
+ * Limits how much of one kind runs at once. Each caller also takes one of every share in `shares`, also while it waits. At most `maxWaiting`
+ * callers wait for a slot, in order of arrival. Further callers get a delay, spaced by the mean duration of calls, so that ten thousand waiting tasks do not
  * all retry at once.
  */
 export function createSlots(options: {
@@ -116,14 +123,18 @@ export function createSlots(options: {
   let meanMs = firstGuessMs;
   let bookedUntilMs = 0;
 
-  function takeFreeSlot(): Taken | undefined {
-    if (taken >= max) return undefined;
-    const parts = shares.map((share) => share.tryTake());
-    const releaseShares = () => parts.forEach((release) => void release?.());
-    if (parts.includes(undefined)) {
-      releaseShares();
-      return undefined;
-    }
+  /** Returns undefined if any of the shares has none left, or else a function that releases them. */
+  function takeShares(): (() => void) | undefined {
+    const releases = shares.map((share) => share.tryTake());
+    const releaseAll = () => {
+      for (const release of releases) release?.();
+    };
+    if (!releases.includes(undefined)) return releaseAll;
+    releaseAll();
+    return undefined;
+  }
+
+  function takeSlot(releaseShares: () => void): Taken {
     const sinceMs = now();
     taken += 1;
     return {
@@ -144,13 +155,13 @@ export function createSlots(options: {
     return { delayMs: Math.ceil(Math.max(bookedUntilMs - nowMs, minDelayMs)) };
   }
 
-  function wait(): Promise<Taken> {
+  function wait(releaseShares: () => void): Promise<Taken> {
     const { promise, resolve } = Promise.withResolvers<Taken>();
-    const timer = setTimeout(() => settle(turnAway()), maxWaitMs);
-    const takeFreedSlot = () => {
-      const slot = takeFreeSlot();
-      if (slot !== undefined) settle(slot);
-    };
+    const takeFreedSlot = () => settle(takeSlot(releaseShares));
+    const timer = setTimeout(() => {
+      releaseShares();
+      settle(turnAway());
+    }, maxWaitMs);
     function settle(outcome: Taken): void {
       clearTimeout(timer);
       waiting.delete(takeFreedSlot);
@@ -162,7 +173,10 @@ export function createSlots(options: {
 
   return {
     async take() {
-      return takeFreeSlot() ?? (waiting.size < maxWaiting ? wait() : turnAway());
+      const mayWait = waiting.size < maxWaiting;
+      const releaseShares = taken < max || mayWait ? takeShares() : undefined;
+      if (releaseShares === undefined) return turnAway();
+      return taken < max ? takeSlot(releaseShares) : wait(releaseShares);
     },
     isIdle: () => (taken - 1) * 2 < max,
   };

@@ -7,7 +7,7 @@ import { Alias, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Topic } from "aws-cdk-lib/aws-sns";
 import { CfnParameter as SsmParameter } from "aws-cdk-lib/aws-ssm";
 import { Construct } from "constructs";
-import { workerBatchSize as batchSize, operatorAlias } from "../../lambdas/shared/config/aws-environment.ts";
+import { operatorAlias } from "../../lambdas/shared/config/aws-environment.ts";
 import { baseWorkerSeconds, workerSeconds } from "../../lambdas/shared/config/call-time.ts";
 import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
 import { createFingerprints } from "../../lambdas/shared/config/live-settings.ts";
@@ -45,6 +45,7 @@ const ingressTimeout = Duration.seconds(10);
 const ingressMemoryMb = 512;
 /** The worker mostly waits. The AWS clients and a batch of answers need this memory. */
 const workerMemoryMb = 512;
+const batchSize = 10;
 /** The least that AWS allows, for event sources that must not delay others. */
 const leastConcurrency = 2;
 

@@ -121,14 +121,33 @@ describe("the share of a destination", () => {
     }
   });
 
-  it("leaves polls and transfers a slot each where sends hold all of theirs, and the reverse", async () => {
+  it("leaves polls and transfers a slot each where sends hold all of theirs, and transfers one where polls do", async () => {
     for (const slots of [4, 10, 64]) {
-      for (const kind of kinds) {
-        const own = slotsFor({ slots, destinations: 1 })("d0");
+      const slotsOf = slotsFor({ slots, destinations: 2 });
+      const alone = slotsFor({ slots, destinations: 1 })("d0");
+      await takeAll(alone.send);
+      await taken(alone.poll);
+      await taken(alone.transfer);
+      if (slots === 4) continue;
+      for (const kind of ["send", "poll"] as const) {
+        const own = slotsOf(kind === "send" ? "d0" : "d1");
         await takeAll(own[kind]);
-        for (const other of kinds) if (other !== kind) await taken(own[other]);
+        await taken(own.transfer);
       }
     }
+  });
+
+  it("counts polls that wait for a slot, because they hold one of the process meanwhile", async () => {
+    const own = slotsFor({ slots: 64, destinations: 1, maxSends: 32 })("d0");
+    const sends = await takeAll(own.send);
+    expect(sends).toBe(32);
+    let waiting = 0;
+    for (let n = 0; n < 40; n++) {
+      const slot = await Promise.race([own.poll.take(), turn("waits" as const)]);
+      if (slot === "waits") waiting += 1;
+    }
+    expect(waiting).toBe(8);
+    for (let n = 0; n < 3; n++) await delayOf(own.transfer);
   });
 
   it("leaves slots for replies and cancels", async () => {

@@ -123,9 +123,6 @@ export function functionResource({ region }: { region: string }): Record<string,
  */
 export const operatorAlias = "operator";
 
-/** How many messages one invocation of the Verification worker handles at once. */
-export const workerBatchSize = 10;
-
 /** Reads `config.json` in the handler's folder, which has only the sections that the handler needs. Throws if it is missing or invalid JSON. */
 export function readBundledConfig(directory: string): unknown {
   const file = join(directory, "config.json");

@@ -1,7 +1,6 @@
 /** The worker's entry on Lambda: moves each task of an SQS batch one step, or wakes the tasks that completion pushes name. */
 
 import { createReadManagedSecret, createReadStageSecret } from "../../shared/aws/secrets-manager.ts";
-import { workerBatchSize } from "../../shared/config/aws-environment.ts";
 import { parseConfig } from "../../shared/config/load.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import { withExecutionAddress } from "../../shared/config/stage-config.ts";
@@ -168,8 +167,7 @@ function createStageWorker(options: {
     const token = { token: tokens.tokenOf, newerToken: tokens.newerThan };
     const publicFetch = createArtifactFetch(config);
     const files = createFiles({ slack, ...token, apiUrl, store: fileStore, publicFetch, ...config.files, log });
-    const slots = workerBatchSize;
-    const worker = createVerificationWorker({ config, engine, slack, files, destinations, slots, log, telemetry });
+    const worker = createVerificationWorker({ config, engine, slack, files, destinations, log, telemetry });
     return { settings, destinations, worker };
   }
 

@@ -68,8 +68,6 @@ export function createVerificationWorker(options: {
   slack: SlackApi;
   files: Files;
   destinations: ReadonlyMap<string, WorkerDestination>;
-  /** How many tasks this process handles at once. Default: `limits.concurrency`. */
-  slots?: number | undefined;
   /** Rules beside the configuration's allowlist. */
   extraRules?: readonly AllowlistRule[] | undefined;
   log: Log;
@@ -118,7 +116,7 @@ export function createVerificationWorker(options: {
     zoneSecret,
     log,
   });
-  const { slots = config.limits.concurrency } = options;
+  const { concurrency: slots } = config.limits;
   const answering = { files, usageHistory, questions, readOverview, streaming, destinations, slots, stopping };
   const runAct = createRunAct({ ...shared, ...answering });
   return createWorker({
