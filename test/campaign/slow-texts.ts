@@ -13,17 +13,25 @@ import { takeResult } from "../../lambdas/verification/transport/take-result.ts"
 import { createMarkdownTree } from "../../lib/local/page/display-tree.ts";
 import { fragments } from "../verification/slack/markdown/markdown-fragments.ts";
 import { askedAtMs, sampleTask } from "../verification/task/sample.ts";
+import { createStepCounter, findGrowth, type Growth } from "./count-steps.ts";
 
 const usage = `Usage: node test/campaign/slow-texts.ts [--seed N] [--seconds N]
 
 Combines pieces of Markdown, repeats them up to 64 KB, and keeps what takes longest. Fails where a text takes more than
-a second of processor time, or more than 60 steps of the Markdown parser per character.`;
+a second of processor time, more than 60 steps of the Markdown parser per character, or where twice the text, and twice
+that again, cost more than 2.5 times the steps in a pass of over 50 steps per character (count-steps.ts). The unit makes times of different machines comparable.
+Half the time is for each of the two.`;
 
-const length = 65_536;
+const fullLength = 65_536;
 /** A longer answer is attached as a file, and only its beginning is read. */
 const longestShown = 57_500;
 const maxMs = 1000;
 const maxStepsPerCharacter = 60;
+/** The steps are compared for so much of what a text repeats. It is below the bounds of what is read. */
+const comparedLengths = [10_000, 20_000, 40_000] as const;
+const maxGrowth = 2.5;
+/** A pass with fewer for the longest of them cannot hold the process for any text that is read. */
+const minStepsPerCharacter = 50;
 
 const { parts, placeholder, question } = createTaskText({ locale: "en" });
 
@@ -84,7 +92,7 @@ type Recipe = {
 };
 type Found = { recipe: Recipe; subject: string; ms: number; steps: number };
 
-function textOf({ before, unit, second, isCounted }: Recipe): string {
+function textOf({ before, unit, second, isCounted }: Recipe, length = fullLength): string {
   const start = before.join("");
   if (second === undefined) return (start + filled({ unit, isCounted, upTo: length })).slice(0, length);
   const half = length / 2;
@@ -182,6 +190,39 @@ function measure(recipe: Recipe): Found {
   return worst;
 }
 
+type Grown = Growth & { recipe: Recipe; subject: string };
+
+const sources = new URL("../../", import.meta.url).href;
+const isSource = (url: string) => ["contracts/", "lambdas/", "lib/"].some((folder) => url.startsWith(sources + folder));
+
+/** Finds the passes whose steps grow faster than the text. Counting slows everything down, so times are measured before. */
+function compareSteps({ recipes, seconds }: { recipes: readonly Recipe[]; seconds: number }) {
+  const counter = createStepCounter({ isSource });
+  const endMs = performance.now() + seconds * 1000;
+  const grown: Grown[] = [];
+  let compared = 0;
+  for (const recipe of recipes) {
+    if (performance.now() > endMs) break;
+    const texts = comparedLengths.map((length) => textOf(recipe, recipe.before.join("").length + length));
+    for (const [subject, run] of Object.entries(subjects)) {
+      const doublings = texts.map((text) => {
+        forgetTexts();
+        return counter.count(() => run(text));
+      });
+      const growth = findGrowth({ doublings, maxGrowth, minSteps: minStepsPerCharacter * comparedLengths[2] });
+      grown.push(...growth.map(({ pass, steps }) => ({ recipe, subject, pass, steps })));
+    }
+    compared += 1;
+  }
+  counter.close();
+  return { grown, compared };
+}
+
+/** The work of one unit: what a machine needs for it tells how fast and how busy it is. */
+function doUnit(): string {
+  return JSON.stringify(Array.from({ length: 100_000 }, (_, n) => [n, String(n)]));
+}
+
 /** Processor time of this thread, the least of three runs: a busy machine makes it little longer, where a clock would show seconds. */
 function msOf(run: () => unknown): number {
   let least = Number.POSITIVE_INFINITY;
@@ -201,7 +242,7 @@ function forgetTexts(): void {
   parts(sampleTask({ outcome: { type: "answer", text: "x" } }));
 }
 
-function search({ seed, seconds }: { seed: number; seconds: number }): Found[] {
+function search({ seed, seconds }: { seed: number; seconds: number }): { slowest: Found[]; tried: Recipe[] } {
   const random = createRandom(seed);
   const pick = () => {
     const piece = pieces[random(pieces.length)] ?? "";
@@ -224,17 +265,18 @@ function search({ seed, seconds }: { seed: number; seconds: number }): Found[] {
   const endMs = performance.now() + seconds * 1000;
   const waiting = [...known];
   let slowest: Found[] = [];
-  let tries = 0;
-  for (; performance.now() < endMs; tries += 1) {
+  const tried: Recipe[] = [];
+  while (performance.now() < endMs) {
     const parent = slowest[random(slowest.length)];
     const next = parent === undefined || random(3) === 0 ? fresh() : changed(parent.recipe);
     const recipe = waiting.shift() ?? next;
     if (slowest.some((one) => textOf(one.recipe) === textOf(recipe))) continue;
     const found = measure(recipe);
+    tried.push(recipe);
     slowest = [...slowest, found].sort((a, b) => scoreOf(b) - scoreOf(a)).slice(0, 12);
   }
-  process.stdout.write(`${tries} texts of ${length} characters, seed ${seed}\n`);
-  return slowest;
+  process.stdout.write(`${tried.length} texts of ${fullLength} characters, seed ${seed}\n`);
+  return { slowest, tried };
 }
 
 function shortened(_key: string, value: unknown): unknown {
@@ -251,12 +293,23 @@ function main(): number {
   const text = { type: "string" } as const;
   const options = { seed: { ...text, default: "1" }, seconds: { ...text, default: "60" } };
   const { values } = parseArgs({ options });
-  const slowest = search({ seed: Number(values.seed), seconds: Number(values.seconds) });
+  const [seed, seconds] = [Number(values.seed), Number(values.seconds) / 2];
+  const unitMs = msOf(doUnit);
+  const { slowest, tried } = search({ seed, seconds });
   for (const { recipe, subject, ms, steps } of slowest)
     process.stdout.write(
       `${ms.toFixed(0)} ms, ${steps.toFixed(1)} steps per character: ${subject}, ${JSON.stringify(recipe, shortened)}\n`,
     );
-  return slowest.some(({ ms, steps }) => ms > maxMs || steps > maxStepsPerCharacter) ? 1 : 0;
+  process.stdout.write(
+    `The slowest took ${((slowest[0]?.ms ?? 0) / unitMs).toFixed(1)} units of ${unitMs.toFixed(1)} ms\n`,
+  );
+  const { grown, compared } = compareSteps({ recipes: [...slowest.map(({ recipe }) => recipe), ...tried], seconds });
+  process.stdout.write(`${compared} texts compared with twice the text\n`);
+  for (const { recipe, subject, pass, steps } of grown)
+    process.stdout.write(
+      `${steps.join(", ")} steps at each doubling: ${pass} of ${subject}, ${JSON.stringify(recipe, shortened)}\n`,
+    );
+  return grown.length > 0 || slowest.some(({ ms, steps }) => ms > maxMs || steps > maxStepsPerCharacter) ? 1 : 0;
 }
 
 try {

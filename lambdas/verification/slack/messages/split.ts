@@ -94,15 +94,25 @@ function divideBlock({ block, room }: { block: TextBlock; room: number }): { kep
   return { kept: { ...block, body: [long.slice(0, end)] }, rest };
 }
 
-/** Joins only the lines around the cut. Joining all lines at every cut would be slow for many short lines. */
+/**
+ * Joins only the lines around the cut, and only the beginning of a long one. Joining all lines at every cut would be slow for many short
+ * lines, and splitting the rest for one long line.
+ */
 function divideText({ block, room }: { block: TextBlock; room: number }): { kept: TextBlock; rest: TextBlock } {
   const { body } = block;
-  const count = linesThatFit({ lines: body, room: room + lookAhead }) + 1;
-  const text = body.slice(0, count).join("\n");
+  const count = linesThatFit({ lines: body, room: room + lookAhead });
+  const { [count]: lastLine = "" } = body;
+  const shortLines = body
+    .slice(0, count)
+    .map((line) => `${line}\n`)
+    .join("");
+  const text = shortLines + lastLine.slice(0, room + lookAhead);
   const { end, next } = findCut({ text, budget: room });
+  const restOfShort = next < shortLines.length ? shortLines.slice(next, -1).split("\n") : [];
+  const lastRest = count < body.length ? [lastLine.slice(Math.max(0, next - shortLines.length))] : [];
   return {
     kept: { ...block, body: [text.slice(0, end).trimEnd()] },
-    rest: { ...block, body: [...text.slice(next).split("\n"), ...body.slice(count)] },
+    rest: { ...block, body: [...restOfShort, ...lastRest, ...body.slice(count + 1)] },
   };
 }
 

@@ -6,6 +6,7 @@ import {
   maxMrkdwnLength,
   splitAnswer,
 } from "../../../../lambdas/verification/slack/messages/split.ts";
+import { createStepCounter, findGrowth } from "../../../campaign/count-steps.ts";
 import { forAll } from "../../../doubles/for-all.ts";
 
 const maxLength = 200;
@@ -227,4 +228,13 @@ describe("splitting an answer", () => {
       for (const part of parts) expect(part.length).toBeLessThanOrEqual(maxLength);
     }
   });
+});
+
+it("divides one long line in a number of steps that grows with its length only", () => {
+  const counter = createStepCounter({ isSource: (url) => url.includes("/split") });
+  const doublings = [50_000, 100_000, 200_000].map((length) =>
+    counter.count(() => splitAnswer({ text: "a".repeat(length), maxLength: 3000 })),
+  );
+  counter.close();
+  expect(findGrowth({ doublings, maxGrowth: 2.5, minSteps: 200_000 })).toEqual([]);
 });
