@@ -4,7 +4,6 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import { isJsonWithin } from "../../../contracts/json-size.ts";
 import { maxPartialTextLength, maxResultBytes, maxSteps } from "../../../contracts/limits.ts";
 import type { Artifact, TaskStep } from "../../../contracts/methods.ts";
-import { abortable } from "../../shared/async/waiting.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { OpenSpan, SpanStart } from "../../shared/telemetry/telemetry.ts";
@@ -31,7 +30,7 @@ export type AgentTurn = { ended: TurnEnd; artifacts: Artifact[] };
  * Never rejects. A throw, an invalid update, a blank answer without artifacts, and an end without an answer are `execution_failed`. Text and artifacts beyond
  * `maxResultBytes`, or beyond what a record holds, are `payload_too_large`. An artifact that no client would read is left out, and so are broken members of
  * progress. Stops reading after an abort. `made` are the artifacts of the task's earlier turns. The agent's cleaning up (its `finally`) decides nothing: it goes
- * on after this function has resolved, and `onCleanUp` gets its promise, which never rejects.
+ * on after this function has resolved, and is up to `end`, which gets the agent's generator.
  */
 export async function collectOutcome(request: {
   agent: Agent;
@@ -41,9 +40,9 @@ export async function collectOutcome(request: {
   /** True if a client would read this address of an artifact. */
   isReadableUrl: (url: string) => boolean;
   onNews: (news: RunReport) => void;
-  onCleanUp?: (cleaned: Promise<void>) => void;
+  end: (updates: AsyncGenerator<unknown>) => void;
 }): Promise<AgentTurn> {
-  const { agent, task, context, made = [], isReadableUrl, onNews, onCleanUp = () => {} } = request;
+  const { agent, task, context, made = [], isReadableUrl, onNews, end } = request;
   const artifacts = [...made];
   let progress: RunReport["progress"];
   let bytes = artifacts.reduce((sum, artifact) => sum + jsonBytes(artifact), 0);
@@ -97,7 +96,7 @@ export async function collectOutcome(request: {
       context.log.warn("agent_threw", { reason: "execution_failed", cause_kind: errorKind(error) });
     }
   } finally {
-    onCleanUp(cleanUp({ updates, log: context.log }));
+    end(updates);
   }
   return turn({ type: "failure", reason: "execution_failed" });
 }
@@ -194,27 +193,6 @@ function withoutBroken(progress: Record<string, unknown>, issues: readonly Issue
   const kept = Object.entries(others).filter(([name]) => !broken.has(name));
   const fitting = Array.isArray(steps) ? steps.filter((_step, index) => !broken.has(`steps.${index}`)) : undefined;
   return { ...Object.fromEntries(kept), ...(fitting && !broken.has("steps") && { steps: fitting }) };
-}
-
-/** How long an agent may clean up before its run counts as over. */
-const cleanUpMs = 5000;
-
-/** Ends the agent's generator, so that its `finally` runs. Never rejects. */
-async function cleanUp({ updates, log }: { updates: AsyncGenerator<unknown>; log: Log }): Promise<void> {
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(new CleanUpTimeout()), cleanUpMs);
-  try {
-    await abortable({ promise: updates.return(undefined), signal: late.signal });
-  } catch (thrown) {
-    log.warn("agent_cleanup_failed", { cause_kind: errorKind(thrown) });
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** The agent was still cleaning up after `cleanUpMs`. */
-class CleanUpTimeout extends Error {
-  override name = "CleanUpTimeout";
 }
 
 /** The span of one run. It belongs to the task's stored trace, whichever process runs the agent. */

@@ -33,6 +33,7 @@ import {
 } from "../tasks/execution-task.ts";
 import { type ChangeTask, createFittingChange, dropHistory, type TaskSignal } from "../tasks/task-store.ts";
 import { isReadableUrl } from "./artifact-url.ts";
+import { cleanUp } from "./clean-up.ts";
 import { type AgentTurn, collectOutcome, endAgentSpan, startAgentSpan } from "./collect-outcome.ts";
 
 /** Why an agent is stopped before its end. `superseded`: another process may have taken the task over. */
@@ -201,8 +202,8 @@ export function startRun(request: {
     const work = async (span: OpenSpan) => {
       const context = { ...ids, signal, readAttachment, trace: span.trace, log };
       let cleaned: Promise<void> | undefined;
-      const onCleanUp = (promise: Promise<void>) => (cleaned = promise);
-      const collecting = collectOutcome({ agent, task, context, made, isReadableUrl, onNews: news.put, onCleanUp });
+      const end = (updates: AsyncGenerator<unknown>) => (cleaned = cleanUp({ updates, log }));
+      const collecting = collectOutcome({ agent, task, context, made, isReadableUrl, onNews: news.put, end });
       working = collecting.then(endTurn).then(() => cleaned);
       const turn = await turnOver;
       endAgentSpan({ span, turn, cause });

@@ -12,7 +12,8 @@ import {
   type TaskEvent,
 } from "./events.ts";
 import { destinationOf, inNewSession, mayHaveArrived, type Policy, withCall, withoutParams } from "./routing.ts";
-import { leftOutCountOf, type Task, type TaskOutcome, tokensOf } from "./task.ts";
+import { leftOutCountOf, type Task, type TaskOutcome } from "./task.ts";
+import { tokensOf } from "./token-usage.ts";
 
 export type Transition = { task: Task; effects: TaskEffect[] };
 

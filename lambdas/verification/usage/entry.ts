@@ -5,7 +5,8 @@ import type { TaskStore } from "../../shared/engine/ports.ts";
 import { checkRecord } from "../../shared/engine/record-version.ts";
 import { truncate } from "../../shared/untrusted-input.ts";
 import { voteSchema } from "../task/messages.ts";
-import { hasFailedDelivery, personKeyOf, type Task, type TaskOutcome, tokensSchema } from "../task/task.ts";
+import { hasFailedDelivery, personKeyOf, type Task, type TaskOutcome } from "../task/task.ts";
+import { tokensSchema } from "../task/token-usage.ts";
 
 const dayMs = 24 * 3600_000;
 /** Applies to each text separately. A DynamoDB item holds at most 400 KB, and a listing reads many items. */

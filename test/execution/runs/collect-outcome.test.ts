@@ -5,6 +5,7 @@ import { acceptedResultSchema, type TaskStep } from "../../../contracts/methods.
 import { diffTaskEvents, toA2aTask } from "../../../lambdas/execution/a2a/view.ts";
 import type { Agent, TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
 import { isReadableUrl } from "../../../lambdas/execution/runs/artifact-url.ts";
+import { cleanUp } from "../../../lambdas/execution/runs/clean-up.ts";
 import { collectOutcome, startAgentSpan } from "../../../lambdas/execution/runs/collect-outcome.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
@@ -14,12 +15,14 @@ import { createTestHost, eventually, hello, memoryStore, yielding } from "../tes
 
 const writes = (partial: string, more: object = {}): TaskUpdate => ({ type: "progress", partial, ...more });
 
+const noEnd = () => {};
+
 /** What is told after each of the updates. */
 async function toldOf(...updates: TaskUpdate[]) {
   const told: unknown[] = [];
   const agent = yielding(...updates);
   const onNews = ({ progress }: { progress?: unknown }) => void told.push(progress);
-  await collectOutcome({ agent, task: agentTask(hello), context: agentContext(), isReadableUrl, onNews });
+  await collectOutcome({ agent, task: agentTask(hello), context: agentContext(), isReadableUrl, onNews, end: noEnd });
   return told;
 }
 
@@ -79,7 +82,7 @@ async function collectFrom(agent: Agent) {
   const turn = await collectOutcome({
     ...{ agent, task: agentTask(hello), context: { ...agentContext(), log }, isReadableUrl },
     onNews: ({ progress }) => void told.push(progress),
-    onCleanUp: (promise) => (cleaned = promise),
+    end: (updates) => (cleaned = cleanUp({ updates, log })),
   });
   const logged = () => lines.map((line) => JSON.parse(line));
   return { turn, told, logged: logged(), loggedLater: () => Promise.resolve(cleaned).then(logged) };
@@ -254,13 +257,7 @@ describe("an answer that says nothing", () => {
     ["blank beside a file", yielding({ type: "artifact", artifact }, { type: "answer", text: "" }), "success"],
     ["a text", yielding({ type: "answer", text: "a" }), "success"],
   ] as const)("%s is a failure unless there is a file", async (_what, agent, type) => {
-    const { ended } = await collectOutcome({
-      agent,
-      task: agentTask(hello),
-      context: agentContext(),
-      isReadableUrl,
-      onNews: () => {},
-    });
+    const { ended } = (await collectFrom(agent)).turn;
     expect(ended).toMatchObject(type === "failure" ? { type, reason: "execution_failed" } : { type });
   });
 });

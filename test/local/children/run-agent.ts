@@ -1,5 +1,6 @@
 /** Runs the agent file of the working directory once, as a local zone does. Prints its outcome, and on stderr what its author reads. */
 import { loadAgent } from "../../../lambdas/execution/agents/load-agent.ts";
+import { cleanUp } from "../../../lambdas/execution/runs/clean-up.ts";
 import { collectOutcome } from "../../../lambdas/execution/runs/collect-outcome.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { describeLoadError } from "../../../lib/local/author/describe-load.ts";
@@ -16,6 +17,7 @@ try {
     context: agentContext(undefined, silentLog),
     isReadableUrl: () => true,
     onNews: () => {},
+    end: (updates) => cleanUp({ updates, log: silentLog }),
   });
   process.stdout.write(JSON.stringify(ended));
 } catch (error) {

@@ -1,0 +1,25 @@
+/** What an agent does after its last update, in its `finally`. It decides nothing about the task. */
+import { abortable } from "../../shared/async/waiting.ts";
+import type { Log } from "../../shared/log.ts";
+import { errorKind } from "../../shared/telemetry/error-kind.ts";
+
+/** How long an agent may clean up before its run counts as over. */
+const cleanUpMs = 5000;
+
+/** Ends the agent's generator, so that its `finally` runs. Never rejects. */
+export async function cleanUp({ updates, log }: { updates: AsyncGenerator<unknown>; log: Log }): Promise<void> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new CleanUpTimeout()), cleanUpMs);
+  try {
+    await abortable({ promise: updates.return(undefined), signal: late.signal });
+  } catch (thrown) {
+    log.warn("agent_cleanup_failed", { cause_kind: errorKind(thrown) });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The agent was still cleaning up after `cleanUpMs`. */
+class CleanUpTimeout extends Error {
+  override name = "CleanUpTimeout";
+}
