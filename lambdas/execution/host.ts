@@ -2,6 +2,7 @@
 import type { Dialect } from "../../contracts/dialects.ts";
 import { maxRequestBytes as contractMaxRequestBytes } from "../../contracts/methods.ts";
 import type { TaskQueue, TaskStore } from "../shared/engine/ports.ts";
+import { createBodyBudget, defaultMaxHeldBytes } from "../shared/http/server-limits.ts";
 import type { Log } from "../shared/log.ts";
 import type { PublicFetch } from "../shared/public-fetch/public-fetch.ts";
 import type { ProcessTelemetry, Telemetry } from "../shared/telemetry/telemetry.ts";
@@ -45,6 +46,8 @@ type HostSettings = Partial<RunTimes> & {
    */
   mayWait?: (principal: string) => boolean;
   maxRequestBytes?: number;
+  /** The limit for the bytes of all bodies that are being read. When it is reached, the caller with the most gives up its oldest body. */
+  maxHeldBytes?: number;
   bodyTimeoutMs?: number;
   log?: Log;
   /** If it has an `exposition`, the host serves metrics to every admitted caller. */
@@ -81,7 +84,8 @@ export function createHost(options: HostOptions): Host {
   const { authenticator, a2a, dialects = {}, processLeftMs, maxTaskMs = 8 * 3600_000, storeTimeoutMs } = settings;
   const { limits: { runsPerCaller, openCallsPerCaller } = { runsPerCaller: 1000, openCallsPerCaller: 1000 } } =
     settings;
-  const { maxRequestBytes = contractMaxRequestBytes, bodyTimeoutMs = 10_000, telemetry, now, log } = settings;
+  const { maxRequestBytes = contractMaxRequestBytes, maxHeldBytes = defaultMaxHeldBytes } = settings;
+  const { bodyTimeoutMs = 10_000, telemetry, now, random, log } = settings;
   const { metrics, spans, exposition } = telemetry;
   let isStopping = false;
   let isStopped = false;
@@ -113,7 +117,8 @@ export function createHost(options: HostOptions): Host {
     a2a: a2a && openA2a({ ...waiting, ...a2a, outbox, calls: callerLimits.calls }),
     admit: createAdmitCaller({ authenticator, now, log }),
     bodyTime: createTimeLimit({ ms: bodyTimeoutMs, reason: "unavailable" }),
-    ...{ dialects, activity: runs.activity, maxRequestBytes, metrics, spans, exposition, now, log },
+    bodyBudget: createBodyBudget({ maxBytes: maxHeldBytes }),
+    ...{ dialects, activity: runs.activity, maxRequestBytes, metrics, spans, exposition, now, random, log },
   });
   return {
     handle: createWebHandler(exchange),

@@ -6,6 +6,7 @@ import { type JsonRpcRequest, type RequestId, requestIdSchema, requestSchema } f
 import { encodeError } from "../../../contracts/error-data.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isAnnouncedLarger } from "../../shared/http/read-body.ts";
+import type { BodyBudget, OpenBodyShare } from "../../shared/http/server-limits.ts";
 import type { Log } from "../../shared/log.ts";
 import { hasRepeatedKey } from "../../shared/repeated-keys.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
@@ -28,6 +29,7 @@ import {
   type AuthenticatedCaller,
   createErrorAnswer,
   createJsonAnswer,
+  createTooManyCallsError,
   type Exchange,
   type ExchangeResponse,
   isRefusedCaller,
@@ -43,6 +45,9 @@ export type PostSettings = {
   admit: AdmitCaller;
   maxRequestBytes: number;
   bodyTime: TimeLimit;
+  /** The bytes of all bodies that are being read. Each principal owns its own. */
+  bodyBudget: BodyBudget;
+  random: () => number;
   now: () => number;
   metrics: Metrics;
   spans: Spans;
@@ -53,7 +58,7 @@ type PostRequest = { exchange: Exchange; face: PathProtocols };
 
 /** Never rejects. Reads nothing before the caller is admitted. */
 export function createPostHandler(settings: PostSettings): (asked: PostRequest) => Promise<ExchangeResponse> {
-  const { dispatch, admit, maxRequestBytes, bodyTime, now, metrics, spans, log } = settings;
+  const { dispatch, admit, maxRequestBytes, bodyTime, bodyBudget, now, random, metrics, spans, log } = settings;
   return async (asked) => {
     const { exchange, face } = asked;
     const { header } = exchange;
@@ -64,7 +69,10 @@ export function createPostHandler(settings: PostSettings): (asked: PostRequest) 
       const trace = parseTrace({ traceparent: header("traceparent"), tracestate: header("tracestate") });
       const principal = await admit(exchange);
       if (!isJson({ contentType: header("content-type"), face })) throw new SekishoError("content_type_not_supported");
-      const body = await readExchangeBody({ exchange, maxBytes: maxRequestBytes, withinTime: bodyTime });
+      const body = await readExchangeBody({
+        ...{ exchange, maxBytes: maxRequestBytes, withinTime: bodyTime, random },
+        openShare: (cutOff) => bodyBudget.openShare({ owner: principal, cutOff }),
+      });
       const { text, json } = parseBody(body);
       const a2a = selectA2aEndpoint({ ...asked, json });
       if (a2a !== undefined) {
@@ -198,21 +206,33 @@ function toMetricMethod(method: string): string {
 }
 
 /**
- * Rejects with `payload_too_large` as soon as more is announced or arrives, and with `unavailable` if the body does
- * not come in time or breaks off: nothing was done, so the same request may be sent again.
+ * Rejects with `payload_too_large` as soon as more is announced or arrives, with `rate_limited` if there is no room for the body, and with
+ * `unavailable` if it does not come in time or breaks off: nothing was done, so the same request may be sent again.
  */
 async function readExchangeBody(request: {
   exchange: Exchange;
   maxBytes: number;
   /** Ends with `unavailable`. */
   withinTime: TimeLimit;
+  openShare: OpenBodyShare;
+  random: () => number;
 }): Promise<Uint8Array> {
-  const { exchange, maxBytes, withinTime } = request;
+  const { exchange, maxBytes, withinTime, openShare, random } = request;
   const isTooLarge = isAnnouncedLarger({ contentLength: exchange.header("content-length"), maxBytes });
   if (isTooLarge) throw new SekishoError("payload_too_large");
-  const body = await withinTime(exchange.readBody({ maxBytes })).catch((error: unknown) => {
+  let giveUp = () => {};
+  const reading = exchange.readBody({
+    maxBytes,
+    openShare(cutOff) {
+      giveUp = cutOff;
+      return openShare(cutOff);
+    },
+  });
+  const body = await withinTime(reading).catch((error: unknown) => {
+    giveUp();
     throw error instanceof SekishoError ? error : new SekishoError("unavailable", { cause: error });
   });
   if (body === "too_large") throw new SekishoError("payload_too_large");
+  if (body === "busy") throw createTooManyCallsError({ random });
   return body;
 }

@@ -10,6 +10,8 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import type { MethodName, ParamsOf, ResultOf } from "../../../contracts/methods.ts";
 import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
+import type { BodyRefusal } from "../../shared/http/read-body.ts";
+import type { OpenBodyShare } from "../../shared/http/server-limits.ts";
 import type { Log } from "../../shared/log.ts";
 import { createMinuteLimiter } from "../../shared/minute-limiter.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
@@ -28,8 +30,8 @@ export type Exchange = {
   platformPrincipal?: string | undefined;
   /** The address of the peer, or of the proxy in front of it. Headers about it are not trusted. */
   sourceAddress?: string | undefined;
-  /** Called at most once, and not at all for a request that was refused before. */
-  readBody(request: { maxBytes: number }): Promise<Uint8Array | "too_large">;
+  /** Called at most once, and not at all for a request that was refused before. A body that is being read reserves its bytes. */
+  readBody(request: { maxBytes: number; openShare: OpenBodyShare }): Promise<Uint8Array | BodyRefusal>;
   /** True if an answer may be streamed. */
   canStream: boolean;
   /** Creates a signal that aborts when the client disconnects or the server closes. Most answers need none. */

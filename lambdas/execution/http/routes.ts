@@ -3,7 +3,7 @@
 import { agentCardPath } from "../../../contracts/a2a/card.ts";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { readBody } from "../../shared/http/read-body.ts";
+import { readWebBody } from "../../shared/http/read-body.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { ProcessTelemetry } from "../../shared/telemetry/telemetry.ts";
@@ -99,7 +99,7 @@ export function createWebHandler(
       path: pathname,
       query: (name) => readQueryParameter({ search, name }),
       header: (name) => request.headers.get(name) ?? undefined,
-      readBody: ({ maxBytes }) => readBody({ body: request.body ?? noBody(), maxBytes }),
+      readBody: (limits) => readWebBody({ body: request.body, ...limits }),
       canStream: true,
       openSignal: () => AbortSignal.any([request.signal, abort.signal]),
     });
@@ -132,8 +132,6 @@ function toWebStream(request: { pieces: AsyncIterator<string>; abort: AbortContr
     { highWaterMark: 0 },
   );
 }
-
-async function* noBody(): AsyncGenerator<Uint8Array> {}
 
 /** Undefined in a process that ends between requests, such as a Lambda function. */
 export type Exposition = ProcessTelemetry["exposition"] | undefined;

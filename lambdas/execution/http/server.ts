@@ -3,8 +3,9 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
-import { readIncomingMessage } from "../../shared/http/read-body.ts";
+import { readBoundedMessage } from "../../shared/http/read-body.ts";
 import { closeServer, startListening } from "../../shared/http/server.ts";
+import { createConnectionLimit } from "../../shared/http/server-limits.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { Host } from "../host.ts";
@@ -22,10 +23,17 @@ const keepAliveTimeoutMs = 65_000;
 const lingerMs = 1000;
 /** A client that reads nothing of its stream for this long is disconnected. */
 const defaultStallMs = 60_000;
+/** Enough for the runs and open calls of two callers at their limits. */
+const defaultMaxConnections = 4096;
+/** For connections without an admitted request: idle ones, and those of clients that are not known yet. */
+const defaultMaxWaitingConnections = 1024;
 
 /**
  * Listens on loopback by default; another `hostname` needs an authenticator that identifies callers. Port 0 selects a free port. Rejects
  * with a message for a person. A client that disconnects does not cancel its task. `close` ends streams and lets other answers finish.
+ *
+ * There are at most `maxConnections`, of which `maxWaitingConnections` may have no whole request of an admitted caller. Above that, the
+ * one that has waited longest is closed, or the new one if none waits.
  */
 export async function startExecutionServer(options: {
   host: Pick<Host, "exchange" | "authenticatorKind">;
@@ -36,10 +44,13 @@ export async function startExecutionServer(options: {
   /** The principal of all callers, if a platform in front of this server authenticates them. */
   platformPrincipal?: string;
   stallMs?: number;
+  maxConnections?: number;
+  maxWaitingConnections?: number;
   log?: Log;
 }): Promise<ExecutionServer> {
   const { host, hostname = "127.0.0.1", port, portSetting = "SEKISHO_EXECUTION_PORT or --port" } = options;
   const { platformPrincipal, stallMs, log = silentLog } = options;
+  const { maxConnections = defaultMaxConnections, maxWaitingConnections = defaultMaxWaitingConnections } = options;
   const urlHost = hostname.includes(":") ? `[${hostname}]` : hostname;
   const { authenticatorKind } = host;
   const isKnown = authenticatorKind === "platform" ? platformPrincipal !== undefined : authenticatorKind !== "none";
@@ -56,7 +67,10 @@ export async function startExecutionServer(options: {
     maxHeaderSize: 16 * 1024,
   });
   const closing = new AbortController();
-  server.on("request", createRequestListener({ host, platformPrincipal, stallMs, closing: closing.signal, log }));
+  const connections = createConnectionLimit({ max: maxConnections, maxWaiting: maxWaitingConnections });
+  server.on("connection", connections.add);
+  const listener = { host, platformPrincipal, stallMs, closing: closing.signal, connections, log };
+  server.on("request", createRequestListener(listener));
   const bound = await startListening({ server, hostname, port, portSetting });
   return {
     url: `http://${urlHost}:${bound}`,
@@ -76,14 +90,19 @@ type ListenerOptions = {
   stallMs?: number | undefined;
   /** Ends streams. */
   closing: AbortSignal;
+  /** Keeps connections open while an admitted request is answered. Without it, the connections are the caller's business. */
+  connections?: ConnectionProtection;
   log: Log;
 };
 
+type ConnectionProtection = Pick<ReturnType<typeof createConnectionLimit>, "protect">;
+const noProtection: ConnectionProtection = { protect: () => () => {} };
+
 /** Serves `request.url`. Nothing may have read the body before, such as the body parser of a framework. */
 export function createRequestListener(options: ListenerOptions): RequestListener {
-  const { host, platformPrincipal, stallMs = defaultStallMs, closing, log } = options;
+  const { host, platformPrincipal, stallMs = defaultStallMs, closing, connections = noProtection, log } = options;
   return (request, response) => {
-    answer({ host, platformPrincipal, stallMs, closing, request, response }).catch((error: unknown) => {
+    answer({ host, platformPrincipal, stallMs, closing, connections, request, response }).catch((error: unknown) => {
       log.error("request_failed", { cause_kind: errorKind(error) });
       response.destroy();
     });
@@ -95,11 +114,25 @@ type ServerRequest = {
   platformPrincipal: string | undefined;
   stallMs: number;
   closing: AbortSignal;
+  connections: ConnectionProtection;
   request: IncomingMessage;
   response: ServerResponse;
 };
 
 async function answer(asked: ServerRequest): Promise<void> {
+  const { connections, request } = asked;
+  let unprotect = () => {};
+  const onBody = () => {
+    unprotect = connections.protect(request.socket);
+  };
+  try {
+    await respond({ ...asked, onBody });
+  } finally {
+    unprotect();
+  }
+}
+
+async function respond(asked: ServerRequest & { onBody: () => void }): Promise<void> {
   const { host, stallMs, closing, request, response } = asked;
   const { status, headers, body } = await host.exchange(createExchange(asked));
   if (typeof body === "string") {
@@ -115,7 +148,9 @@ async function answer(asked: ServerRequest): Promise<void> {
   if (!request.complete) linger(request);
 }
 
-function createExchange({ platformPrincipal, closing, request, response }: ServerRequest): Exchange {
+/** `onBody` is called when the whole body of an admitted caller has arrived. */
+function createExchange(asked: ServerRequest & { onBody: () => void }): Exchange {
+  const { platformPrincipal, closing, request, response, onBody } = asked;
   const { method = "", url = "" } = request;
   const search = url.indexOf("?");
   return {
@@ -125,12 +160,15 @@ function createExchange({ platformPrincipal, closing, request, response }: Serve
     header: (name) => readHeader(request, name),
     platformPrincipal,
     sourceAddress: request.socket.remoteAddress,
-    readBody({ maxBytes }) {
+    readBody(limits) {
       if (request.readableEnded) {
         const message = "The body was read before, perhaps by the body parser of a framework.";
         throw Object.assign(new Error(message), { code: "ERR_BODY_ALREADY_READ" });
       }
-      return readIncomingMessage({ message: request, maxBytes });
+      return readBoundedMessage({ message: request, ...limits }).then((body) => {
+        if (typeof body !== "string") onBody();
+        return body;
+      });
     },
     canStream: true,
     openSignal() {

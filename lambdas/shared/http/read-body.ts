@@ -1,5 +1,6 @@
 /** Reads a body up to a limit of bytes, from a stream, a `fetch` response, or a node:http message. */
 import type { IncomingMessage } from "node:http";
+import type { BodyShare, OpenBodyShare } from "./server-limits.ts";
 
 /**
  * Resolves to the body, or to `too_large` as soon as more than `maxBytes` have arrived. Then the stream is canceled or destroyed together
@@ -56,15 +57,80 @@ export function readIncomingMessage(request: {
   message: IncomingMessage;
   maxBytes: number;
 }): Promise<Buffer<ArrayBuffer> | "too_large"> {
-  const { message, maxBytes } = request;
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer<ArrayBuffer> | "too_large">();
-  const collector = createBodyCollector({ maxBytes });
-  message.on("data", (chunk: Uint8Array) => {
-    if (!collector.add(chunk)) resolve("too_large");
+  return readBoundedMessage({ ...request, openShare: () => unboundedShare }) as Promise<
+    Buffer<ArrayBuffer> | "too_large"
+  >;
+}
+
+const unboundedShare: BodyShare = { reserve: () => true, complete() {}, release() {} };
+
+/** The same within the limits of a server. Holds the share of the body only while it is read. */
+export function readBoundedMessage(request: {
+  message: IncomingMessage;
+  maxBytes: number;
+  openShare: OpenBodyShare;
+}): Promise<Buffer<ArrayBuffer> | BodyRefusal> {
+  const { message, maxBytes, openShare } = request;
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer<ArrayBuffer> | BodyRefusal>();
+  let collector: BodyCollector | undefined = createBodyCollector({ maxBytes });
+  const share = openShare(() => finish("busy"));
+
+  function add(chunk: Uint8Array): void {
+    if (collector === undefined) return;
+    if (!collector.add(chunk)) finish("too_large");
+    else if (!share.reserve(chunk.byteLength)) finish("busy");
+  }
+
+  function drop(): void {
+    // The listeners live as long as the message, and would keep the bytes of a body that was refused or is being answered.
+    collector = undefined;
+    message.off("data", add);
+    share.release();
+  }
+
+  function finish(body: Buffer<ArrayBuffer> | BodyRefusal): void {
+    drop();
+    resolve(body);
+  }
+
+  message.on("data", add);
+  message.on("end", () => {
+    if (collector !== undefined) finish(collector.bytes());
   });
-  message.on("end", () => resolve(collector.bytes()));
   message.on("error", reject);
+  message.on("close", drop);
   return promise;
+}
+
+/** The same for the body of a web-standard request. */
+export async function readWebBody(request: {
+  body: ReadableStream<Uint8Array> | null;
+  maxBytes: number;
+  openShare: OpenBodyShare;
+}): Promise<Buffer<ArrayBuffer> | BodyRefusal> {
+  const { maxBytes, openShare } = request;
+  const reader = request.body?.getReader();
+  if (reader === undefined) return none;
+  let isCutOff = false;
+  const cancel = () => void reader.cancel().catch(() => {});
+  const share = openShare(() => {
+    isCutOff = true;
+    cancel();
+  });
+  const collector = createBodyCollector({ maxBytes });
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (isCutOff) return "busy";
+      if (done) return collector.bytes();
+      const refusal = !collector.add(value) ? "too_large" : share.reserve(value.byteLength) ? undefined : "busy";
+      if (refusal === undefined) continue;
+      cancel();
+      return refusal;
+    }
+  } finally {
+    share.release();
+  }
 }
 
 /** Checks the Content-Length header. A missing or malformed one announces nothing. */

@@ -3,9 +3,14 @@
  * connections.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { Socket } from "node:net";
 import { type BodyRefusal, readRequestBody } from "../../shared/http/read-body.ts";
 import { closeServer, startListening } from "../../shared/http/server.ts";
+import {
+  type BodyShare,
+  createBodyBudget,
+  createConnectionLimit,
+  defaultMaxHeldBytes,
+} from "../../shared/http/server-limits.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { HeaderPairs } from "./authenticate.ts";
@@ -14,8 +19,6 @@ import { defaultMaxBodyBytes, type Ingress } from "./ingress.ts";
 /** Answers the request and resolves to true, or does not touch it and resolves to false. */
 export type Page = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
 
-/** Enough for thousands of Slack's requests. */
-const defaultMaxHeldBytes = 16 * 1024 * 1024;
 const defaultMaxConnections = 256;
 
 export type VerificationServer = { url: string; port: number; close(): Promise<void> };
@@ -46,7 +49,7 @@ export async function startVerificationServer(options: {
   const connections = createConnectionLimit({ max: maxConnections });
 
   async function answerEvent(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const share = budget.share(() => request.destroy(new CutOff()));
+    const share = budget.openShare({ owner: "slack", cutOff: () => request.destroy(new CutOff()) });
     let unprotect = () => {};
     try {
       const { status, headers, body } = await ingress({
@@ -137,90 +140,4 @@ function headerPairs(rawHeaders: readonly string[]): HeaderPairs {
   const pairs: [string, string][] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) pairs.push([rawHeaders[at] ?? "", rawHeaders[at + 1] ?? ""]);
   return pairs;
-}
-
-/** The share of one request. `release` returns everything that it reserved. */
-type BodyShare = {
-  /** Returns false if no other body can be cut off, or if this one was. */
-  reserve(bytes: number): boolean;
-  /** Marks the body as read to its end, so that it is never cut off. */
-  complete(): void;
-  release(): void;
-};
-
-/**
- * Bounds the memory of request bodies. When it is full, the oldest body that is still being read is cut off, so that callers that never
- * finish their bodies cannot block new requests. Counts the bytes that arrived, not the announced length.
- */
-function createBodyBudget({ maxBytes }: { maxBytes: number }): { share(cutOff: () => void): BodyShare } {
-  let heldBytes = 0;
-  /** Oldest first. */
-  const unfinished = new Set<{ cutOff(): void }>();
-  return {
-    share(cutOff) {
-      let ownBytes = 0;
-      let isCutOff = false;
-      const own = {
-        cutOff() {
-          isCutOff = true;
-          release();
-          cutOff();
-        },
-      };
-      function release() {
-        unfinished.delete(own);
-        heldBytes -= ownBytes;
-        ownBytes = 0;
-      }
-      return {
-        reserve(bytes) {
-          for (const other of unfinished) {
-            if (heldBytes + bytes <= maxBytes) break;
-            if (other !== own) other.cutOff();
-          }
-          if (isCutOff || heldBytes + bytes > maxBytes) return false;
-          unfinished.add(own);
-          heldBytes += bytes;
-          ownBytes += bytes;
-          return true;
-        },
-        complete: () => void unfinished.delete(own),
-        release,
-      };
-    },
-  };
-}
-
-/**
- * Bounds the connections. At the limit, a new connection closes the oldest one that has no request being answered, or is closed itself if
- * there is none.
- */
-function createConnectionLimit({ max }: { max: number }): {
-  add(socket: Socket): void;
-  /** Keeps the connection open until the returned function is called. */
-  protect(socket: Socket): () => void;
-} {
-  /** The number of requests being answered per connection. The connection that has waited longest is first. */
-  const requests = new Map<Socket, number>();
-  return {
-    add(socket) {
-      if (requests.size >= max) {
-        const [oldest = socket] = [...requests].flatMap(([each, count]) => (count === 0 ? [each] : []));
-        requests.delete(oldest);
-        oldest.destroy();
-        if (oldest === socket) return;
-      }
-      requests.set(socket, 0);
-      socket.once("close", () => requests.delete(socket));
-    },
-    protect(socket) {
-      requests.set(socket, (requests.get(socket) ?? 0) + 1);
-      return () => {
-        const count = requests.get(socket);
-        if (count === undefined) return;
-        requests.delete(socket);
-        requests.set(socket, count - 1);
-      };
-    },
-  };
 }

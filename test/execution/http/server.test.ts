@@ -12,6 +12,7 @@ import {
   createBearerAuthenticator,
 } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
 import {
+  type Authenticator,
   createPlatformAuthenticator,
   type Exchange,
   type ExchangeResponse,
@@ -199,6 +200,110 @@ describe("the server", () => {
     const { server, host } = await serve();
     const second = startExecutionServer({ host, port: server.port });
     await expect(second).rejects.toThrow(/is already in use.*SEKISHO_EXECUTION_PORT/);
+  });
+});
+
+/** Admits anybody as the principal that a header names. */
+const byHeader: Authenticator = { kind: "bearer", authenticate: async ({ header }) => header("x-principal") };
+
+/** Sends all of a request but the last byte of its body. `answer` resolves to what came back until the connection closed. */
+function holdBody({ port, principal, bytes }: { port: number; principal: string; bytes: number }) {
+  const { promise: answer, resolve: done } = Promise.withResolvers<string>();
+  const socket = connect(port, "127.0.0.1");
+  let received = "";
+  socket.on("data", (chunk) => {
+    received += chunk.toString();
+  });
+  socket.on("error", () => {}).on("close", () => done(received));
+  const headers = `Host: 127.0.0.1\r\nX-Principal: ${principal}\r\nConnection: close\r\nContent-Length: ${bytes}`;
+  socket.write(`POST / HTTP/1.1\r\n${headers}\r\n\r\n${" ".repeat(bytes - 1)}`);
+  return { answer, finish: () => void socket.write(" ") };
+}
+
+async function callAs(url: string, principal: string): Promise<Answer> {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: randomUUID(), method: "execute_task", params: hello });
+  const headers = { "content-type": "application/json", "x-principal": principal };
+  return (await (await fetch(url, { method: "POST", body, headers })).json()) as Answer;
+}
+
+describe("unfinished bodies", () => {
+  it("hold a bounded number of bytes: a caller's oldest ones are refused, and other callers are served", async () => {
+    const { server } = await serve({ authenticator: byHeader, maxHeldBytes: 100_000 });
+    const { port, url } = server;
+    const innocent = holdBody({ port, principal: "innocent", bytes: 10_000 });
+    const refusals: string[] = [];
+    const { promise: elevenRefused, resolve } = Promise.withResolvers<void>();
+    const hold = () => {
+      const held = holdBody({ port, principal: "greedy", bytes: 10_000 });
+      void held.answer.then((answer) => {
+        if (!answer.includes("rate_limited")) return;
+        refusals.push(answer);
+        if (refusals.length === 11) resolve();
+      });
+      return held;
+    };
+    const greedy = Array.from({ length: 20 }, hold);
+    await elevenRefused;
+    expect(refusals[0]).toMatch(/"retry_after_ms":\d+/);
+    for (let count = 0; count < 10; count += 1) {
+      expect((await callAs(url, "other")).result?.response_text).toBe("done");
+    }
+    for (const { finish } of [innocent, ...greedy]) finish();
+    expect(await innocent.answer).toContain("parse_error");
+    const answers = await Promise.all(greedy.map(({ answer }) => answer));
+    expect(answers.filter((answer) => answer.includes("parse_error")).length).toBeGreaterThanOrEqual(8);
+    expect(answers.every((answer) => /parse_error|rate_limited/.test(answer))).toBe(true);
+  });
+
+  describe("behind a web-standard server", () => {
+    function openWith(options: Parameters<typeof createTestHost>[0]) {
+      const { host } = createTestHost({ authenticator: byHeader, maxHeldBytes: 10_000, ...options });
+      return (principal: string) => {
+        const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+        const headers = { "x-principal": principal };
+        const request = new Request("http://127.0.0.1/", { method: "POST", headers, body: readable, duplex: "half" });
+        const writer = writable.getWriter();
+        return { answer: host.handle(request).then((response) => response.text()), writer };
+      };
+    }
+
+    it("have the same limit", async () => {
+      const open = openWith({});
+      const [first, second] = [open("a"), open("b")];
+      await first.writer.write(Buffer.alloc(8000, " "));
+      await second.writer.write(Buffer.alloc(4000, " "));
+      expect(await first.answer).toContain("rate_limited");
+      await second.writer.close();
+      expect(await second.answer).toContain("parse_error");
+    });
+
+    it("give their bytes back when they do not come in time", async () => {
+      const open = openWith({ bodyTimeoutMs: 500 });
+      const late = open("a");
+      await late.writer.write(Buffer.alloc(4000, " "));
+      expect(await late.answer).toContain("unavailable");
+      const larger = open("b");
+      await larger.writer.write(Buffer.alloc(9000, " "));
+      await larger.writer.close();
+      expect(await larger.answer).toContain("parse_error");
+    });
+  });
+});
+
+describe("connections", () => {
+  it("without a request of an admitted caller give way to newer ones, and those that are answered stay", async () => {
+    const gate = createGate();
+    const { host } = createTestHost({ agent: gate.agent, authenticator: byHeader });
+    const server = await startExecutionServer({ host, port: 0, maxConnections: 4, maxWaitingConnections: 3 });
+    afterTest(server.close);
+    const { port, url } = server;
+    const answered = callAs(url, "a");
+    await gate.firstStart;
+    const idle = Array.from({ length: 10 }, () => raw(port, "POST / HTTP/1.1\r\n"));
+    expect(await Promise.all(idle.slice(0, 6))).toEqual(new Array(6).fill(""));
+    expect(await (await fetch(`${url}/ping`)).json()).toEqual({ status: "Healthy" });
+    gate.letGo();
+    expect((await answered).result?.response_text).toBe("done");
   });
 });
 
