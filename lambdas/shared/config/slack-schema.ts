@@ -139,7 +139,7 @@ export const slackSchema = z.strictObject({
     .max(200)
     .optional()
     .describe(
-      "The person that refused users are told to ask, such as <@U012AB3CD> or a name. Default: the first user of admins.",
+      "The person that refused users are told to ask, such as <@U012AB3CD>, <https://wiki.example/bot|our wiki> or a name. Default: the first user of admins.",
     ),
   admins: z
     .array(

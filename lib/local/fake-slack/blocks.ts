@@ -20,7 +20,8 @@ const name = blockId;
 const textUpTo = (max: number) => z.string().min(1).max(max);
 export const plainText = (max: number) =>
   z.strictObject({ type: z.literal("plain_text"), text: textUpTo(max), emoji: z.boolean().optional() });
-const mrkdwn = z.strictObject({ type: z.literal("mrkdwn"), text: textUpTo(3000), verbatim: z.boolean().optional() });
+/** Stricter than Slack, which would make links and mentions of plain text without `verbatim`. */
+const mrkdwn = z.strictObject({ type: z.literal("mrkdwn"), text: textUpTo(3000), verbatim: z.literal(true) });
 const anyText = z.discriminatedUnion("type", [plainText(3000), mrkdwn]);
 const style = z.enum(["primary", "danger"]).optional();
 const confirm = { title: plainText(100), text: anyText, confirm: plainText(30), deny: plainText(30), style };

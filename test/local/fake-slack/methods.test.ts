@@ -124,13 +124,13 @@ describe("a thread", () => {
 });
 
 const button = { type: "button", text: { type: "plain_text", text: "Cancel" }, action_id: "a", value: "v" };
-const section = { type: "section", text: { type: "mrkdwn", text: "x" } };
+const section = { type: "section", text: { type: "mrkdwn", text: "x", verbatim: true } };
 
 describe("blocks are taken as Slack takes them", () => {
   it.each([
     ["markdown up to its limit", [{ type: "markdown", text: "x".repeat(12_000) }]],
     ["a section with buttons below", [section, { type: "actions", elements: [button] }]],
-    ["a context line", [{ type: "context", elements: [{ type: "mrkdwn", text: "Request 1234" }] }]],
+    ["a context line", [{ type: "context", elements: [{ type: "mrkdwn", text: "Request 1234", verbatim: true }] }]],
     ["fifty of them", Array.from({ length: 50 }, () => ({ type: "divider" }))],
   ])("%s", async (_name, blocks) => {
     const { ok, ts } = await post({ blocks });
@@ -140,7 +140,11 @@ describe("blocks are taken as Slack takes them", () => {
 
   it.each([
     ["more markdown than a message holds", [1, 2].map(() => ({ type: "markdown", text: "x".repeat(6001) }))],
-    ["a section that is too long", [{ type: "section", text: { type: "mrkdwn", text: "x".repeat(3001) } }]],
+    [
+      "a section that is too long",
+      [{ type: "section", text: { type: "mrkdwn", text: "x".repeat(3001), verbatim: true } }],
+    ],
+    ["mrkdwn whose plain text Slack would parse", [{ type: "section", text: { type: "mrkdwn", text: "x" } }]],
     ["an empty text", [{ type: "markdown", text: "" }]],
     ["a long label", [{ type: "actions", elements: [{ ...button, text: { ...button.text, text: "x".repeat(76) } }] }]],
     ["a long value", [{ type: "actions", elements: [{ ...button, value: "x".repeat(2001) }] }]],

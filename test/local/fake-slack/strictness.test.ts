@@ -22,8 +22,8 @@ type Args = Record<string, unknown>;
 const user = workspace.person;
 const vote = { text: { type: "plain_text", text: "Good" }, value: "1" };
 const votes = { type: "feedback_buttons", action_id: "a", positive_button: vote, negative_button: vote };
-const home = { type: "home", blocks: [{ type: "section", text: { type: "mrkdwn", text: "Hi" } }] };
-const section = (text: string) => [{ type: "section", text: { type: "mrkdwn", text } }];
+const home = { type: "home", blocks: [{ type: "section", text: { type: "mrkdwn", text: "Hi", verbatim: true } }] };
+const section = (text: string) => [{ type: "section", text: { type: "mrkdwn", text, verbatim: true } }];
 const manifest = slackManifest({
   name: "Sekisho",
   config: parseConfig({ json: { slack: { assistant: {}, command: { name: "/sekisho" }, shortcut: {} } } }),

@@ -5,6 +5,7 @@
 
 import type { TaskStep, Vote } from "../../../../contracts/methods.ts";
 import { lastOfEachId, sanitizeLine } from "../../../shared/untrusted-input.ts";
+import { isVisible } from "../../../shared/visible-text.ts";
 import type { Locale } from "../../task/task.ts";
 import type { SlackBlock } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
@@ -27,7 +28,12 @@ export function markdownBlock(text: string): SlackBlock {
 
 /** `text` is mrkdwn. It is cut if it is too long. */
 export function section(text: string): SlackBlock {
-  return { type: "section", text: { type: "mrkdwn", text: cut({ text, maxLength: maxSectionLength }) } };
+  return { type: "section", text: mrkdwnText({ text, maxLength: maxSectionLength }) };
+}
+
+/** `verbatim` keeps Slack from making links and mentions of plain addresses, channel names and people's names. Those in `<…>` stay. */
+function mrkdwnText(request: { text: string; maxLength: number }) {
+  return { type: "mrkdwn", text: cut(request), verbatim: true };
 }
 
 const slackStatuses = {
@@ -40,31 +46,37 @@ const slackStatuses = {
 export const maxPlanTitleLength = 150;
 
 /** The steps of a task (https://docs.slack.dev/reference/block-kit/blocks/plan-block). Of steps with one id the last one is shown. */
-export function plan({ title, steps }: { title: string; steps: readonly TaskStep[] }): SlackBlock {
-  const tasks = lastOfEachId(steps).map(({ id, title: text, status }) => ({
+export function plan(request: { title: string; steps: readonly TaskStep[]; locale: Locale }): SlackBlock {
+  const { title, steps, locale } = request;
+  const tasks = lastOfEachId(steps).map((step) => ({
     type: "task_card",
-    task_id: id,
-    title: shorten({ text, maxLength: maxPlanTitleLength }) || id,
-    status: slackStatuses[status],
+    task_id: step.id,
+    title: stepTitle({ step, locale }),
+    status: slackStatuses[step.status],
   }));
   return { type: "plan", title: shorten({ text: title, maxLength: maxPlanTitleLength }), tasks };
+}
+
+const untitledStep: Record<Locale, string> = { en: "Step", ja: "手順" };
+
+/** Returns the id if the title shows nothing, and a general word if the id shows nothing either. */
+function stepTitle({ step: { title, id }, locale }: { step: TaskStep; locale: Locale }): string {
+  const texts = [title, id].map((text) => shorten({ text, maxLength: maxPlanTitleLength }));
+  return texts.find(isVisible) ?? untitledStep[locale];
 }
 
 const stepSigns = { pending: "○", in_progress: "▸", completed: "✓", failed: "✗" } as const;
 
 /** The same in mrkdwn, for clients and workspaces without plans. */
-export function planLines(steps: readonly TaskStep[]): string {
+export function planLines({ steps, locale }: { steps: readonly TaskStep[]; locale: Locale }): string {
   return lastOfEachId(steps)
-    .map(
-      ({ title, status }) =>
-        `${stepSigns[status]} ${escapeMrkdwn(shorten({ text: title, maxLength: maxPlanTitleLength }))}`,
-    )
+    .map((step) => `${stepSigns[step.status]} ${escapeMrkdwn(stepTitle({ step, locale }))}`)
     .join("\n");
 }
 
 /** A small grey line. `text` is mrkdwn. It is cut if it is too long. */
 export function context(text: string): SlackBlock {
-  return { type: "context", elements: [{ type: "mrkdwn", text: cut({ text, maxLength: maxContextLength }) }] };
+  return { type: "context", elements: [mrkdwnText({ text, maxLength: maxContextLength })] };
 }
 
 /** `confirm` is what Slack asks before it sends the click, all in plain text. */

@@ -41,14 +41,14 @@ export function placeholderContent({ task, locale }: Request): MessageContent {
   const written = readPartialAnswer(task);
   const cancel = cancelButton({ task, locale });
   const { steps = [] } = task.progress ?? {};
-  const lines = planLines(steps);
+  const lines = planLines({ steps, locale });
   if (task.mrkdwnFallback)
     return { text: removeEmpty([activity, lines, written === undefined ? "" : cutPlainNewest(written)]).join("\n") };
   // Slack limits the text of all blocks together.
   const maxLength = maxMarkdownLength - steps.length * maxPlanTitleLength;
   const blocks =
     written === undefined ? [section(activity)] : [markdownBlock(cutNewest(written, maxLength)), context(activity)];
-  const planned = steps.length === 0 ? [] : [plan({ title: activityTexts[toActivity(task)][locale], steps })];
+  const planned = steps.length === 0 ? [] : [plan({ title: activityTexts[toActivity(task)][locale], steps, locale })];
   return { text: removeEmpty([activity, lines]).join("\n"), blocks: [...blocks, ...planned, ...cancel] };
 }
 

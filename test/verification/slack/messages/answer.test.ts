@@ -36,7 +36,7 @@ describe("an answer", () => {
       text: "*Gate*\n\n*bold* &lt;!channel&gt;",
       blocks: [
         { type: "markdown", text: "## Gate\n\n**bold** <\u2060!channel>" },
-        { type: "context", elements: [{ type: "mrkdwn", text: "Reference: 0d1c2b3a" }] },
+        { type: "context", elements: [{ type: "mrkdwn", text: "Reference: 0d1c2b3a", verbatim: true }] },
       ],
     });
   });

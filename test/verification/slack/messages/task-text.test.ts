@@ -137,6 +137,28 @@ describe("the placeholder", () => {
     expect(show({ ...task, mrkdwnFallback: true })).toEqual({ text: `${activity}\n${lines}` });
   });
 
+  it("names a step without a visible title by its id, and without one of these by a general word", () => {
+    const steps = [
+      { id: "a\u0000\u202eb", title: "\u200b", status: "pending" },
+      { id: "\u0001\u200b", title: "\u0007", status: "pending" },
+      { id: "\u0002", title: " ", status: "completed" },
+    ] as const;
+    const titles = (locale: "en" | "ja") => {
+      const { text, blocks = [] } = show({ state: "waiting", locale, ...progress({ steps: [...steps] }) });
+      expect(parseBlocks({ json: blocks, refusesMarkdown: false })).toEqual({ blocks });
+      const cards = blocks.find(({ type }) => type === "plan")?.tasks as { title: string }[];
+      return [text.split("\n").slice(1), cards.map(({ title }) => title)];
+    };
+    expect(titles("en")).toEqual([
+      ["○ ab", "○ Step", "✓ Step"],
+      ["ab", "Step", "Step"],
+    ]);
+    expect(titles("ja")).toEqual([
+      ["○ ab", "○ 手順", "✓ 手順"],
+      ["ab", "手順", "手順"],
+    ]);
+  });
+
   it("keeps the text from before a question, which the agent no longer writes", () => {
     const question = { index: 0, prompt: "Shall I?", options: [], askedAtMs: 2, expiresAtMs: 9 };
     const asking = { state: "asking" as const, question, ...progress({ partialText: "Written so far." }) };
