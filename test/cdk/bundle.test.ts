@@ -60,10 +60,10 @@ const ceilings = [
   ["worker", 808],
   ["deadLetters", 364],
   ["installFlow", 154],
-  ["executionUrl", 374],
-  ["executionWorker", 278],
-  ["agentcore", 726],
-  ["container", 691],
+  ["executionUrl", 376],
+  ["executionWorker", 279],
+  ["agentcore", 728],
+  ["container", 694],
 ] as const;
 
 describe("a bundle", () => {

@@ -22,8 +22,8 @@ import { toA2aTask } from "./view.ts";
 
 export type PushDelivery = {
   /**
-   * Resolves when the notification was accepted, given up, or queued again. It is queued again after a failure that may pass, and if its
-   * receiver or caller has too many deliveries under way. Does nothing if the task has changed since, because that change has its own
+   * Resolves when the notification was accepted, given up, or queued again. It is queued again after a failure that may pass, and, a limited
+   * number of times, if its receiver or caller has too many deliveries under way. Does nothing if the task has changed since, because that change has its own
    * notice and notifications must stay in order. Rejects if the store or the queue is unavailable or the signal aborts, so that the
    * notice itself comes again.
    */
@@ -90,11 +90,7 @@ export function createPushDelivery(options: {
     const due = await dueTo(notice);
     if (due === undefined) return;
     const release = takeSlots(listBounds(due));
-    if (release === undefined) {
-      const delayMs = waitMs({ ageMs: now() - notice.changedAtMs, random });
-      log.debug("push_waits", { ...createLogIds(due.task), operation: "push", delay_ms: delayMs });
-      return queueAgain({ task: due.task, notice, delayMs });
-    }
+    if (release === undefined) return waitForSlot({ task: due.task, notice });
     try {
       // Read again, because a newer state may have been sent in the meantime.
       const latest = await dueTo(notice);
@@ -102,6 +98,16 @@ export function createPushDelivery(options: {
     } finally {
       release();
     }
+  }
+
+  async function waitForSlot({ task, notice }: { task: ExecutionTask; notice: PushNotice }): Promise<void> {
+    const { state, attempt } = notice;
+    const waits = (notice.waits ?? 0) + 1;
+    const fields = { ...createLogIds(task), operation: "push", state, attempt };
+    if (waits > maxWaits) return log.warn("push_given_up", { ...fields, reason: "rate_limited" });
+    const delayMs = waitMs({ ageMs: now() - notice.changedAtMs, random });
+    log.debug("push_waits", { ...fields, delay_ms: delayMs });
+    await queueAgain({ task, notice: { ...notice, waits }, delayMs });
   }
 
   async function notify(request: NotifiedTask & { notice: PushNotice; signal: AbortSignal }): Promise<void> {
@@ -208,6 +214,8 @@ export function planNextPush(request: {
   return { next: "again", delayMs: Math.max(delayMs, Math.min(wishedMs, capMs)) };
 }
 
+/** All waits of one notice take about an hour. After that the client must poll, or the next change notifies it. */
+const maxWaits = 99;
 const shortestWaitMs = 500;
 const longestWaitMs = 60_000;
 

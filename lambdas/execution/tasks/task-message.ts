@@ -6,13 +6,17 @@ import { digest } from "./execution-task.ts";
 
 const runSchema = z.object({ taskId: z.string().min(1) });
 
-/** Asks a worker to notify a push configuration that its task entered a state. `attempt` counts from 0. */
+/**
+ * Asks a worker to notify a push configuration that its task entered a state. `attempt` counts from 0. `waits` counts how often the notice
+ * was put back because its receiver or caller had too many deliveries under way.
+ */
 const pushNoticeSchema = z.object({
   taskId: z.string().min(1),
   configId: z.string().min(1),
   state: taskStateSchema,
   changedAtMs: z.number(),
   attempt: z.int().min(0),
+  waits: z.int().min(0).optional(),
 });
 export type PushNotice = z.infer<typeof pushNoticeSchema>;
 

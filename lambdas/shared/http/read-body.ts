@@ -72,25 +72,33 @@ export function readBoundedMessage(request: {
 }): Promise<Buffer<ArrayBuffer> | BodyRefusal> {
   const { message, maxBytes, openShare } = request;
   const { promise, resolve, reject } = Promise.withResolvers<Buffer<ArrayBuffer> | BodyRefusal>();
-  const collector = createBodyCollector({ maxBytes });
+  let collector: BodyCollector | undefined = createBodyCollector({ maxBytes });
   const share = openShare(() => finish("busy"));
 
   function add(chunk: Uint8Array): void {
+    if (collector === undefined) return;
     if (!collector.add(chunk)) finish("too_large");
     else if (!share.reserve(chunk.byteLength)) finish("busy");
   }
 
-  /** Removes the listener as well, because it would keep the bytes of a refused body as long as the connection lives. */
-  function finish(body: Buffer<ArrayBuffer> | BodyRefusal): void {
+  function drop(): void {
+    // The listeners live as long as the message, and would keep the bytes of a body that was refused or is being answered.
+    collector = undefined;
     message.off("data", add);
     share.release();
+  }
+
+  function finish(body: Buffer<ArrayBuffer> | BodyRefusal): void {
+    drop();
     resolve(body);
   }
 
   message.on("data", add);
-  message.on("end", () => finish(collector.bytes()));
+  message.on("end", () => {
+    if (collector !== undefined) finish(collector.bytes());
+  });
   message.on("error", reject);
-  message.on("close", () => share.release());
+  message.on("close", drop);
   return promise;
 }
 

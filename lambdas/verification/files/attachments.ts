@@ -201,7 +201,7 @@ function toDownloadError({ response: { status, headers }, nowMs }: { response: R
 }
 
 const unknownType = "application/octet-stream";
-/** How much of a file is read to decide whether it is text. */
+/** How much of a file is read to decide its type. An archive of many entries would hold the process if it were read to its end. */
 const sampleBytes = 64 * 1024;
 /** Tab, line feed, form feed, carriage return, and the escape character of ISO-2022-JP. */
 const textControls: readonly number[] = [0x09, 0x0a, 0x0c, 0x0d, 0x1b];
@@ -215,20 +215,27 @@ const containers: Record<string, RegExp> = {
 };
 
 /**
- * Decides the mimetype by the signature in the bytes. Formats without a signature, such as CSV or source code, keep the claimed
- * type if the bytes allow it. A claimed format whose signature is missing becomes text or unknown.
+ * Decides the mimetype by the signature in the first bytes. Formats without a signature, such as CSV or source code, keep the claimed
+ * type if the bytes allow it. A claimed format whose signature is missing becomes text or unknown. An Office document whose kind shows only
+ * later is an archive at first, so a claimed Office type is kept.
  */
 export async function detectMimetype({ bytes, claimed }: { bytes: Uint8Array; claimed: string }): Promise<string> {
   // Loaded on first use, because most messages have no file.
   const { fileTypeFromBuffer, supportedMimeTypes } = await import("file-type");
   // The detector throws on some broken files.
-  const found = await fileTypeFromBuffer(bytes).catch(() => undefined);
+  const sample = bytes.subarray(0, sampleBytes);
+  const found = await fileTypeFromBuffer(isTiff(bytes) ? bytes : sample).catch(() => undefined);
   const validClaim = mimetypePattern.test(claimed.toLowerCase()) ? claimed.toLowerCase() : unknownType;
   if (found !== undefined) return containers[found.mime]?.test(validClaim) ? validClaim : found.mime;
   const hasSignature = supportedMimeTypes.has(validClaim);
-  if (isText(bytes))
+  if (isText(sample))
     return isTextual(validClaim) || (isProgram(validClaim) && !hasSignature) ? validClaim : "text/plain";
   return hasSignature || validClaim.startsWith("text/") ? unknownType : validClaim;
+}
+
+/** The directory of a TIFF is often at its end. The detector goes there without reading what is before it. */
+function isTiff(bytes: Uint8Array): boolean {
+  return /^(II\*\0|MM\0\*)/.test(Buffer.from(bytes.subarray(0, 4)).toString("latin1"));
 }
 
 function isTextual(mimetype: string): boolean {
@@ -265,8 +272,8 @@ function isHtmlStart(bytes: Uint8Array): boolean {
 }
 
 /** True for bytes without control characters, as in all common European and Japanese encodings, or with a UTF-16 mark. */
-function isText(bytes: Uint8Array): boolean {
-  const [first, second] = bytes;
+function isText(sample: Uint8Array): boolean {
+  const [first, second] = sample;
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) return true;
-  return !bytes.subarray(0, sampleBytes).some((byte) => byte < 0x20 && !textControls.includes(byte));
+  return !sample.some((byte) => byte < 0x20 && !textControls.includes(byte));
 }

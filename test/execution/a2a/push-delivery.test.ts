@@ -301,6 +301,32 @@ describe("a receiver that never answers", () => {
   });
 });
 
+it("gives up a notice that finds no place a hundred times, and says so", async () => {
+  const { queue, sent } = memoryQueue();
+  const zone = createPushZone({ queue });
+  const tarpit = await silentReceiver();
+  for (let count = 0; count < 5; count += 1) await zone.begin({ pushConfigs: [configOf({ url: tarpit.url })] });
+  const ending = new AbortController();
+  const deliver = (body: string) => zone.delivery.handle({ body, signal: ending.signal });
+  const ended = sent.splice(0).map(({ body }) => deliver(body));
+  afterTest(async () => {
+    ending.abort(new Error("enough"));
+    await Promise.allSettled(ended);
+  });
+  await eventually(() => sent.length === 1 && tarpit.received.length === 4);
+  let tries = 1;
+  for (let notice = sent.shift(); notice !== undefined && tries < 200; notice = sent.shift()) {
+    tries += 1;
+    await deliver(notice.body);
+  }
+  expect(tries).toBe(100);
+  expect(tarpit.received).toHaveLength(4);
+  const { message, level, reason, attempt } = JSON.parse(zone.lines.at(-1) ?? "");
+  expect({ message, level, reason, attempt }).toEqual({
+    ...{ message: "push_given_up", level: "warn", reason: "rate_limited", attempt: 0 },
+  });
+});
+
 it.each([
   [0, 0, 250],
   [10_000, 0, 5000],

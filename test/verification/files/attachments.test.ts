@@ -166,6 +166,95 @@ describe("the type of a file", () => {
   });
 });
 
+/** An archive of stored entries, as its local headers, without the directory at the end. */
+function archiveOf(entries: readonly (readonly [name: string, bytes: Uint8Array])[]): Buffer {
+  return Buffer.concat(
+    entries.flatMap(([name, bytes]) => {
+      const header = Buffer.alloc(30);
+      header.writeUInt32LE(0x04034b50);
+      header.writeUInt32LE(bytes.length, 18);
+      header.writeUInt32LE(bytes.length, 22);
+      header.writeUInt16LE(name.length, 26);
+      return [header, Buffer.from(name), bytes];
+    }),
+  );
+}
+
+describe("a large archive", () => {
+  const word = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
+  const large = Buffer.alloc(2_000_000, "x");
+  const types = text(`<Types><Override ContentType="${word}.main+xml"/></Types>`);
+
+  it("is read no further than its first 64 KiB to decide its type", async () => {
+    const bytes = archiveOf([
+      ["a.bin", large],
+      ["b.bin", large],
+    ]);
+    const lengths: number[] = [];
+    const subarray = bytes.subarray.bind(bytes);
+    const sample = Object.assign(bytes, {
+      subarray(start?: number, end?: number) {
+        lengths.push(subarray(start, end).length);
+        return subarray(start, end);
+      },
+    });
+    expect(await detectMimetype({ bytes: sample, claimed: "application/octet-stream" })).toBe("application/zip");
+    expect(lengths).toEqual([64 * 1024, 4]);
+  });
+
+  it.each<[string, Buffer, string, string]>([
+    [
+      "names its types first",
+      archiveOf([
+        ["[Content_Types].xml", types],
+        ["word/a.bin", large],
+      ]),
+      "x/y",
+      word,
+    ],
+    [
+      "begins with a folder of Word",
+      archiveOf([
+        ["word/a.bin", large],
+        ["[Content_Types].xml", types],
+      ]),
+      "x/y",
+      word,
+    ],
+    [
+      "shows no type in its beginning",
+      archiveOf([
+        ["a.bin", large],
+        ["[Content_Types].xml", types],
+      ]),
+      word,
+      word,
+    ],
+    [
+      "shows no type in its beginning, and is claimed to be a picture",
+      archiveOf([
+        ["a.bin", large],
+        ["[Content_Types].xml", types],
+      ]),
+      "image/png",
+      "application/zip",
+    ],
+  ])("has the right type if it %s", async (_what, bytes, claimed, expected) => {
+    expect(await detectMimetype({ bytes, claimed })).toBe(expected);
+  });
+});
+
+it.each([
+  ["II*\0", false],
+  ["MM\0*", true],
+])("finds a TIFF by the directory at its end (%j)", async (mark, isBigEndian) => {
+  const bytes = Buffer.alloc(100_020);
+  bytes.write(mark, "latin1");
+  if (isBigEndian) bytes.writeUInt32BE(100_000, 4);
+  else bytes.writeUInt32LE(100_000, 4);
+  expect(await detectMimetype({ bytes, claimed: "image/tiff" })).toBe("image/tiff");
+});
+
 describe("a page to sign in, in the place of a file", () => {
   const page = text("\ufeff<!-- Slack -->\n<!DOCTYPE html><html><title>Sign in</title>");
 
