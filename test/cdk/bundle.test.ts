@@ -57,13 +57,13 @@ function textOf(files: ReadonlyMap<string, Uint8Array>): string {
 
 const ceilings = [
   ["ingress", 61],
-  ["worker", 808],
-  ["deadLetters", 364],
+  ["worker", 811],
+  ["deadLetters", 366],
   ["installFlow", 154],
-  ["executionUrl", 376],
-  ["executionWorker", 279],
-  ["agentcore", 728],
-  ["container", 694],
+  ["executionUrl", 377],
+  ["executionWorker", 280],
+  ["agentcore", 729],
+  ["container", 695],
 ] as const;
 
 describe("a bundle", () => {
