@@ -1,6 +1,9 @@
 /** Entry of the campaign's search for slow texts: which text of 64 KB holds the event loop longest, in which function? */
 import { parseArgs } from "node:util";
+import { parseRetryAfter } from "../../lambdas/shared/async/waiting.ts";
 import { invisible } from "../../lambdas/shared/visible-text.ts";
+import { isSignInPage } from "../../lambdas/verification/files/attachments.ts";
+import { safeFileName } from "../../lambdas/verification/files/files.ts";
 import { findRoute } from "../../lambdas/verification/gate/rules.ts";
 import { findOtherBotUser, isAddressedToOther, readUserText } from "../../lambdas/verification/slack/api/user-text.ts";
 import { parseMarkdown, readMarkdown } from "../../lambdas/verification/slack/markdown/markdown.ts";
@@ -9,6 +12,8 @@ import { chooseFileName } from "../../lambdas/verification/slack/messages/answer
 import { nextStreamPiece } from "../../lambdas/verification/slack/messages/stream-piece.ts";
 import { createTaskText } from "../../lambdas/verification/slack/messages/task-text.ts";
 import { isCancelWord } from "../../lambdas/verification/task/unsent.ts";
+import { freshnessMs } from "../../lambdas/verification/transport/a2a/card-source.ts";
+import { isEventStream } from "../../lambdas/verification/transport/read-response.ts";
 import { takeResult } from "../../lambdas/verification/transport/take-result.ts";
 import { createMarkdownTree } from "../../lib/local/page/display-tree.ts";
 import { fragments } from "../verification/slack/markdown/markdown-fragments.ts";
@@ -59,6 +64,15 @@ const subjects: Record<string, (text: string) => unknown> = {
       artifact: { name: text, url: `https://a.example/${text}` },
       content: { url: `https://a.example/${text}` },
     }),
+  attachment: (text) => [
+    safeFileName(text),
+    isSignInPage({ bytes: Buffer.from(text), contentType: text, claimed: text, name: text }),
+  ],
+  "response header": (text) => [
+    isEventStream(text),
+    parseRetryAfter({ header: text, nowMs: askedAtMs }),
+    freshnessMs(text),
+  ],
   "message from Slack": (text) => {
     const asked = { text, botUsers: ["U1"], author: "U2" };
     return [readUserText(asked), findOtherBotUser(asked), isAddressedToOther(asked)];
@@ -118,6 +132,10 @@ const pieces = [
   "\u0323",
   "\uff9e",
   "https://",
+  "<!--",
+  "-->",
+  "; charset=",
+  "max-age=",
   "a.b ",
   manyCharacters.slice(0, 200),
   manyCharacters,
