@@ -44,7 +44,10 @@ export function createDirectMessage(task: ExecutionTask): Message | undefined {
   return message;
 }
 
-/** The agent's question, progress or answer. A failure has only the fixed text of its reason. */
+/**
+ * The agent's question or progress, or the fixed text of a failure's reason. An answer is an artifact alone, because messages should not
+ * deliver outputs (A2A 1.0, section 3.7), and clients that show both would show it twice.
+ */
 function statusMessage(task: ExecutionTask): Message | undefined {
   const { question, progress, outcome, state } = task;
   if (question !== undefined) return createAskingMessage(task);
@@ -52,9 +55,7 @@ function statusMessage(task: ExecutionTask): Message | undefined {
     const { text = "" } = progress ?? {};
     return text === "" ? undefined : createTextMessage({ task, name: `progress ${text}`, text });
   }
-  if (outcome?.type === "success") {
-    return outcome.text === "" ? undefined : createTextMessage({ task, name: "answer", text: outcome.text });
-  }
+  if (outcome?.type === "success") return undefined;
   const { message: text } = new SekishoError(outcome?.reason ?? "canceled");
   return createTextMessage({ task, name: state, text });
 }

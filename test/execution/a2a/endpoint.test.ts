@@ -128,7 +128,7 @@ describe("a stream", () => {
       "status WORKING reading",
       "artifact artifact-1",
       "artifact answer",
-      "status COMPLETED done",
+      "status COMPLETED",
     ]);
   });
 
@@ -167,7 +167,7 @@ describe("a stream", () => {
     expect(await allTold(host.stream("SendStreamingMessage", answer))).toEqual([
       "task WORKING",
       "artifact answer",
-      "status COMPLETED done",
+      "status COMPLETED",
     ]);
   });
 
@@ -191,7 +191,7 @@ describe("a stream", () => {
         "status WORKING reading",
         "artifact artifact-1",
         "artifact answer",
-        "status COMPLETED done",
+        "status COMPLETED",
       ]);
     }
   });
@@ -211,7 +211,7 @@ describe("a stream", () => {
     for (const stream of streams) expect(told((await stream.next()).value as StreamEvent)).toBe("task INPUT_REQUIRED");
     await other.result("SendMessage", { message: userMessage("this", { taskId: id }) });
     for (const stream of streams)
-      expect((await allTold(stream)).slice(-2)).toEqual(["artifact answer", "status COMPLETED done"]);
+      expect((await allTold(stream)).slice(-2)).toEqual(["artifact answer", "status COMPLETED"]);
   });
 
   it("ends with the cancel that another instance took", async () => {
@@ -307,7 +307,7 @@ describe("a client of a stream", () => {
       return reads === readsThen;
     });
     for (let count = 0; count < 3; count += 1) await next();
-    expect((await allTold(staying)).at(-1)).toBe("status COMPLETED done");
+    expect((await allTold(staying)).at(-1)).toBe("status COMPLETED");
   });
 
   it("hears the end when the server closes, at once", async () => {

@@ -54,7 +54,7 @@ describe("the state", () => {
       "Which one?",
       undefined,
     ],
-    ["done", { state: "completed", outcome: success }, "COMPLETED", "All of them.", undefined],
+    ["done", { state: "completed", outcome: success }, "COMPLETED", undefined, undefined],
     [
       "late",
       { state: "failed", outcome: failed("timeout") },

@@ -66,15 +66,15 @@ function createUnspokenError(request: {
   const isPinned = pinned !== undefined && offered.some((one) => isJsonRpc(one) && readVersion(one.protocolVersion));
   const advice = isPinned
     ? `the destination's version is ${pinned}. Set it to "highest".`
-    : "Sekisho supports 1.0 and 0.3. Ask its maker for one of them.";
+    : "Sekisho supports 1.0, 0.3 and 0.2. Ask its maker for one of them.";
   const message = `Its agent card offers JSON-RPC in version ${versions} of A2A only, and ${advice}`;
   return createCardError("CardOfOtherVersion", message);
 }
 
-/** Treats 1.x as 1.0. Versions before 0.3 are not supported. */
+/** Treats 1.x as 1.0, and 0.2 as 0.3, because their messages are alike and some SDKs of 0.3 write 0.2 into their cards. */
 function readVersion(protocolVersion: string): A2aVersion | undefined {
   if (/^1(\.|$)/.test(protocolVersion)) return "1.0";
-  return /^0\.3(\.|$)/.test(protocolVersion) ? "0.3" : undefined;
+  return /^0\.[23](\.|$)/.test(protocolVersion) ? "0.3" : undefined;
 }
 
 function addressWithin(origin: string, address: string): URL | undefined {

@@ -43,11 +43,13 @@ describe("the interfaces of a card", () => {
     ["1", "1.0"],
     ["0.3", "0.3"],
     ["0.3.0", "0.3"],
+    ["0.2.0", "0.3"],
+    ["0.2.6", "0.3"],
   ])("of version %s are spoken to in %s", (named, spoken) => {
     expect(chosen({ supportedInterfaces: [over(named)] })[0]?.version).toBe(spoken);
   });
 
-  it.each(["0.2.6", "0.30", "2.0", "10.0", "0.1", "latest"])("of version %s are not spoken to", (named) => {
+  it.each(["0.20", "0.30", "2.0", "10.0", "0.1", "latest"])("of version %s are not spoken to", (named) => {
     expect(() => chosen({ supportedInterfaces: [over(named)] })).toThrow(
       expect.objectContaining({ reason: "version_not_supported", undelivered: true }),
     );
