@@ -69,7 +69,9 @@ export function createDestinationSlots(options: {
 
   function create({ maxSends: wantedSends }: { maxSends: number }): DestinationSlots {
     const together = createShare({ max });
-    // Polls and transfers are left some slots, because a send takes as long as the agent.
+    // Transfers are left some slots, or files would be left out while sends and polls that wait for news hold all of them.
+    const calls = createShare({ max: Math.max(2, max - reserved) });
+    // Polls are left some slots, because a send takes as long as the agent.
     const maxSends = Math.min(wantedSends, Math.max(1, max - 2 * reserved));
     const forPolls = Math.max(1, max - reserved);
     const wantedPolls = Math.ceil(wantedSends / 4);
@@ -79,11 +81,11 @@ export function createDestinationSlots(options: {
     // Sends and transfers are long, so no other one waits for their slots. The other calls are short.
     const long = { maxWaiting: 0, now };
     return {
-      send: createSlots({ ...long, max: maxSends, shares: [together] }),
+      send: createSlots({ ...long, max: maxSends, shares: [together, calls] }),
       poll: createSlots({
         max: maxPolls,
         maxWaiting: Math.min(wantedPolls, forPolls - maxPolls),
-        shares: [together],
+        shares: [together, calls],
         now,
       }),
       control: createSlots({ max: maxControls, maxWaiting: maxControls, now }),

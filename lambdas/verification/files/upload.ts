@@ -41,7 +41,8 @@ export function createUpload(options: UploadOptions): Pick<Files, "isFetched" | 
     if ("base64" in content) return Buffer.from(content.base64, "base64");
     if ("data" in content) return dataBytes(content.data);
     if (!mayFetch({ task, url: content.url })) return undefined;
-    const timeoutMs = Math.min(fetchTimeoutMs, transfersEndAtMs(task) - now());
+    // Two time-outs of a host leave some time for the files of others.
+    const timeoutMs = Math.min(fetchTimeoutMs, Math.ceil((transfersEndAtMs(task) - now()) / 2));
     return publicFetch(task)({ url: content.url, maxBytes, timeoutMs, signal });
   }
 

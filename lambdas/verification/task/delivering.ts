@@ -95,14 +95,19 @@ export function onFetchTimedOut(task: Task, { index }: EventOf<"fetch_timed_out"
   return { task: noted, effects: [wake(taskRetryDelayMs(attempts, undefined))] };
 }
 
+/** The promised delay may be a minute, because nobody knows how fast the files ahead are. */
+const maxTransferWaitMs = 10_000;
+
 /**
  * Other files have the transfers. The task is in the record and holds no slot while it waits: with its answer until the time for that is
- * over, and before it is sent until its deadline.
+ * over, and before it is sent until its deadline. It waits for a random part of the delay, so that many tasks use each transfer as soon as
+ * it is free.
  */
 export function onTransferBusy(task: Task, { nowMs, delayMs }: EventOf<"transfer_busy">): Transition {
   const restMs = task.state === "delivering" ? transfersEndAtMs(task) - nowMs : untilDeadlineMs(task, nowMs);
-  const waitMs = Math.max(0, Math.min(delayMs, restMs));
-  return { task, effects: [wake({ delayMs: waitMs, jitterMs: Math.floor(waitMs / 4) })] };
+  const waitMs = Math.max(0, Math.min(delayMs, restMs, maxTransferWaitMs));
+  const minWaitMs = Math.ceil(waitMs / 8);
+  return { task, effects: [wake({ delayMs: minWaitMs, jitterMs: waitMs - minWaitMs })] };
 }
 
 /** Slack refuses to share the uploaded files, so the answer's text says that they could not be attached. */

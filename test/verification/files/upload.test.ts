@@ -226,11 +226,23 @@ describe("a file of an answer at an address that does not respond", () => {
     const files = filesOver({ publicFetch, transferTimeoutMs: 30_000 });
     const lateTask = answerTask({ artifacts: silent, sinceAnswerMs: 59_990 });
     await expect(files.upload({ task: lateTask, index: 0, signal })).rejects.toBeInstanceOf(FetchTimedOut);
-    expect(fetched).toEqual([{ url: "https://a.example/1", timeoutMs: 10 }]);
+    expect(fetched).toEqual([{ url: "https://a.example/1", timeoutMs: 5 }]);
     const task = answerTask({ artifacts: silent, sinceAnswerMs: 60_000 });
     expect(files.isFetched({ task, index: 0 })).toBe(false);
     expect(await outcomeOf(files.upload({ task, index: 0, signal }))).toMatchObject({ why: "not_to_be_had" });
     expect(fetched).toHaveLength(1);
+  });
+
+  it("leaves time for the files of other hosts when its own host times out twice", async () => {
+    const { fetched, publicFetch } = openSilence();
+    const files = filesOver({ publicFetch, transferTimeoutMs: 30_000 });
+    let sinceAnswerMs = 0;
+    for (const fetchTimeouts of [[], [0]]) {
+      const task = answerTask({ artifacts: silent, sinceAnswerMs, fetchTimeouts });
+      await expect(files.upload({ task, index: 0, signal })).rejects.toBeInstanceOf(FetchTimedOut);
+      sinceAnswerMs += fetched.at(-1)?.timeoutMs ?? 0;
+    }
+    expect(sinceAnswerMs).toBeLessThanOrEqual(45_000);
   });
 
   it("does not keep a file that is in the answer itself from Slack", async () => {

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { TaskResult } from "../../../contracts/methods.ts";
+import { createDestinationSlots, createShare } from "../../../lambdas/verification/slots.ts";
 import { endCleanup } from "../../../lambdas/verification/task/delivering.ts";
 import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
@@ -118,9 +119,47 @@ describe("a file of an answer that is at an address", () => {
       play([woken, { type: "transfer_busy", ...event }], { task: delivering() });
     const { task, last } = waited({ nowMs, delayMs: 8000 });
     expect(task).toEqual(delivering());
-    expect(last).toEqual([{ type: "wake", delayMs: 8000, jitterMs: 2000 }]);
-    expect(waited({ nowMs: nowMs + 59_000, delayMs: 8000 }).last).toMatchObject([{ delayMs: 1000 }]);
-    expect(waited({ nowMs: nowMs + 61_000, delayMs: 8000 }).last).toMatchObject([{ delayMs: 0 }]);
+    expect(last).toEqual([{ type: "wake", delayMs: 1000, jitterMs: 7000 }]);
+    expect(waited({ nowMs: nowMs + 59_000, delayMs: 8000 }).last).toMatchObject([{ delayMs: 125, jitterMs: 875 }]);
+    expect(waited({ nowMs: nowMs + 61_000, delayMs: 8000 }).last).toMatchObject([{ delayMs: 0, jitterMs: 0 }]);
+  });
+
+  it("gets its transfer in time when a hundred answers come at once, however slow transfers were thought to be", async () => {
+    let clockMs = 0;
+    const destinations = new Map(["a", "b"].map((name) => [name, { maxSends: 32 }]));
+    const transfers = createShare({ max: 3 });
+    const { transfer } = createDestinationSlots({ destinations, slots: 64, transfers, now: () => clockMs })("a");
+    const due = Array.from({ length: 100 }, (_, index) => ({ atMs: index, run: tryTransfer }));
+    let transferred = 0;
+    let seed = 1;
+    const random = () => {
+      seed = (seed * 48_271) % 2_147_483_647;
+      return seed / 2_147_483_647;
+    };
+
+    async function tryTransfer(): Promise<void> {
+      const slot = await transfer.take();
+      if ("release" in slot) {
+        const end = async () => slot.release();
+        transferred += 1;
+        due.push({ atMs: clockMs + 200, run: end });
+        return;
+      }
+      const busy: TaskEvent = { type: "transfer_busy", nowMs: nowMs + clockMs, delayMs: slot.delayMs };
+      const [effect] = play([woken, busy], { task: delivering() }).last;
+      if (effect?.type !== "wake") throw new Error("the task waits");
+      const delayMs = effect.delayMs + Math.floor(random() * (effect.jitterMs ?? 0));
+      due.push({ atMs: clockMs + delayMs, run: tryTransfer });
+    }
+
+    while (clockMs < 60_000) {
+      const [first, ...others] = due.sort((one, other) => one.atMs - other.atMs);
+      if (first === undefined) break;
+      due.splice(0, due.length, ...others);
+      clockMs = first.atMs;
+      await first.run();
+    }
+    expect(transferred).toBe(100);
   });
 
   it("is given up after four time-outs, each of which is in the record", () => {
