@@ -137,6 +137,26 @@ describe("a slash command", () => {
     expect(late.starts).toEqual([]);
   });
 
+  it("that meets another one in its channel is answered in its own thread, whatever happens on the way", async () => {
+    const other = say(2, { command: true, text: "roll back" });
+    for (const fate of troubles) {
+      for (let nth = 0; nth < 50; nth++) {
+        const world = createWorld({ fate: nthFate(nth, fate) });
+        world.deliver(command);
+        await world.deliver(other).run();
+        const openings = world.posts.filter(({ threadTs }) => threadTs === undefined);
+        const answered = openings.map(({ ts }) => world.posts.filter(({ threadTs }) => threadTs === ts).length);
+        expect({ fate, nth, asked: openings.map(({ text }) => text).sort(), answered }).toEqual({
+          fate,
+          nth,
+          asked: ["U1 asks: deploy", "U1 asks: roll back"],
+          answered: [1, 1],
+        });
+        expect(world.starts).toHaveLength(2);
+      }
+    }
+  });
+
   it("opens one thread, whatever happens on the way", async () => {
     for (const fate of troubles) {
       for (let nth = 0; nth < 50; nth++) {

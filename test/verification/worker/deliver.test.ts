@@ -240,6 +240,17 @@ describe("the sweep", () => {
     expect(posts.map(({ ts }) => ts)).toEqual(threadRef === undefined ? [] : ["7.7"]);
   });
 
+  it("leaves the openings of other commands in the channel, and its own posts that are no openings", async () => {
+    const { slack, posts, add } = slackThread({}, 1);
+    posts.length = 0;
+    add({ ts: "7.7", threadTs: undefined, key: key(openingPart) });
+    add({ ts: "7.8", threadTs: undefined, key: { requestId: "another", part: openingPart } });
+    add({ ts: "7.9", threadTs: undefined, key: key(questionPart) });
+    const message = { ...task.message, command: true as const, ts: "7.6" };
+    await cleanUpThread({ ...request, task: { ...task, message, threadRef: { channel, threadTs: "7.7" } }, slack });
+    expect(posts.map(({ ts }) => ts)).toEqual(["7.7", "7.8", "7.9"]);
+  });
+
   it("deletes nothing where Slack does not let us look", async () => {
     const { slack, texts } = slackThread({ replies: "refused" }, 1);
     await expect(cleanUpThread({ ...request, slack })).rejects.toMatchObject({ kind: "refused" });
