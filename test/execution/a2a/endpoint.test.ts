@@ -187,12 +187,7 @@ describe("a stream", () => {
     await next();
     for (const [index, stream] of streams.entries()) seen[index]?.push(...(await allTold(stream)));
     for (const events of seen) {
-      expect(events).toEqual([
-        "status WORKING reading",
-        "artifact artifact-1",
-        "artifact answer",
-        "status COMPLETED",
-      ]);
+      expect(events).toEqual(["status WORKING reading", "artifact artifact-1", "artifact answer", "status COMPLETED"]);
     }
   });
 
