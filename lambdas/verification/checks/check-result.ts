@@ -14,6 +14,8 @@ export type HealthRequest = {
   params: object;
   /** Errors that also prove health, because the destination understood the request. */
   healthyReasons: readonly Reason[];
+  /** What a peer's message says, in lower case, where it proves health whatever the error's number is. */
+  healthyWords?: string;
   /** Called with a result, or with the code of an error in `healthyReasons`. */
   toCheckResult(answer: { result: unknown } | { code: number }): CheckResult;
 };
@@ -75,10 +77,12 @@ export function reasonText({ reason, authorizer }: { reason: ClientReason; autho
 /** An unexpected error counts as unhealthy, because it does not show that the peer can run tasks. */
 function toErrorResult(error: JsonRpcErrorObject, answered: AnsweredRequest): CheckResult {
   const { response, dialect, authorizer, healthRequest } = answered;
-  const { code } = error;
+  const { code, message } = error;
   const { reason, exact } = decodeError({ error, dialect, status: response.status });
   const canMean = (one: Reason) => (exact ? reason === one : listErrorCodes({ reason: one, dialect }).includes(code));
-  if (healthRequest.healthyReasons.some(canMean)) return healthRequest.toCheckResult({ code });
+  const { healthyWords, healthyReasons } = healthRequest;
+  const saysSo = healthyWords !== undefined && message.toLowerCase().includes(healthyWords);
+  if (saysSo || healthyReasons.some(canMean)) return healthRequest.toCheckResult({ code });
   const summary = reasonText({ reason, authorizer });
   if (summary !== undefined && exact) return createUnhealthyResult(summary);
   if (reason === "internal" && exact)

@@ -34,6 +34,8 @@ export function createA2aHealthRequest({ agent, taskId }: { agent: PeerDescripti
     method: "get_task",
     params: { task_id: taskId },
     healthyReasons: ["task_not_found"],
+    // Agents of the ADK say so in an internal error.
+    healthyWords: "task not found",
     toCheckResult: () => healthy(`${toPrintable(name)}, A2A ${toPrintable(version)} at ${toPrintable(url)}`),
   };
 }

@@ -303,7 +303,12 @@ const agents: Record<string, { card: Answer; call: Answer }> = {
     card: cardAt("1.0"),
     call: (call) => rpc(call, { result: { id: call.asked, contextId: "c", status: { state: "TASK_STATE_WORKING" } } }),
   },
-  "is-too-old": { card: cardAt("0.2.6"), call: unknownTask },
+  "is-too-old": { card: cardAt("0.1.0"), call: unknownTask },
+  "says-internal": {
+    card: cardAt("0.3"),
+    call: (call) => rpc(call, { error: { code: -32603, message: `Internal error: Task not found: ${call.asked}` } }),
+  },
+  "is-broken-inside": { card: cardAt("0.3"), call: (call) => rpc(call, { error: { code: -32603, message: "boom" } }) },
   "is-a-page": { card: () => new Response("<html>", { headers: { "content-type": "text/html" } }), call: unknownTask },
   "is-a-page-as-json": { card: () => raw("<!doctype html>"), call: unknownTask },
   "is-rest-only": { card: cardOver("HTTP+JSON", "GRPC"), call: unknownTask },
@@ -405,8 +410,10 @@ describe("sekisho destinations check of an A2A agent", () => {
     expect(told).toEqual({
       "knows-every-task": expect.stringMatching(/^healthy: An agent/),
       "is-too-old": expect.stringMatching(
-        /^unhealthy: .*JSON-RPC in version 0\.2\.6 of A2A only.*supports 1\.0 and 0\.3/,
+        /^unhealthy: .*JSON-RPC in version 0\.1\.0 of A2A only.*supports 1\.0, 0\.3 and 0\.2/,
       ),
+      "says-internal": expect.stringMatching(/^healthy: An agent/),
+      "is-broken-inside": expect.stringMatching(/^unhealthy: .*error -32603, /),
       "is-rest-only": expect.stringMatching(/^unhealthy: Its agent card offers HTTP\+JSON, GRPC only, and .*gateway/),
       "is-grpc-only": expect.stringMatching(/^unhealthy: Its agent card offers GRPC only/),
       "is-pinned": expect.stringMatching(/^unhealthy: .*in version 1\.0 of A2A only, .*version is 0\.3.*"highest"/),
