@@ -74,7 +74,8 @@ describe("the command", () => {
   it.each([
     [["--engine", "steam"], "--engine is sqlite or aws."],
     [["--exhaustive", "three"], "--exhaustive is one or two."],
-    [["--runs", "many"], '--runs is a whole number, not "many".'],
+    [["--runs", "many"], '--runs is a whole number from 0 to 2147483647 (2^31 - 1), not "many".'],
+    [["--seed", "3141592653"], '--seed is a whole number from 0 to 2147483647 (2^31 - 1), not "3141592653".'],
     [["--part", "3/2"], '--part is such as 1/2, not "3/2".'],
     [["--frobnicate"], "Unknown option '--frobnicate'"],
   ])("%j says what is wrong", (args, problem) => {

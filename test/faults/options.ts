@@ -9,7 +9,7 @@ export const help = `Usage: npm run faults -- [options]
 
 Runs the stories of Sekisho in a simulated world in which everything can go wrong, and says what broke.
 
-  --seed N              chance to begin with (default 1)
+  --seed N              chance to begin with, below 2^31 (default 1)
   --runs N              random runs (default 10000)
   --seconds N           stop after so many seconds
   --exhaustive one|two  instead: every fault, or every two faults, at every operation
@@ -99,8 +99,10 @@ export function readOptions(args: readonly string[]): Options {
 }
 
 function wholeNumber(name: string, text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new Error(`--${name} is a whole number, not "${text}".`);
-  return Number(text);
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number >= 2 ** 31)
+    throw new Error(`--${name} is a whole number from 0 to 2147483647 (2^31 - 1), not "${text}".`);
+  return number;
 }
 
 function readPart(text: string): Part {
