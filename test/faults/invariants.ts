@@ -302,13 +302,18 @@ const invariants: readonly Invariant[] = [
   },
   {
     sentence: "Whoever cancels a task on the App Home sees it end as canceled.",
-    find: ({ world: { canceledAtHome, steps, outages }, fates, isExempt }) => {
+    find: ({ world: { canceledAtHome, steps, outages, names }, fates, isExempt }) => {
       // More than one fault can keep the press away until the task is over, or until the queue gives it up.
       const isHit = outages.length > 0 || steps.filter(({ fate }) => fate !== undefined).length > 1;
       if (isExempt || isHit) return undefined;
-      return firstOf(fates, ({ asked: { requestId }, record }) =>
-        canceledAtHome.includes(requestId) && !(record && isCanceled(record)) ? requestId : undefined,
-      );
+      const pressedAt = steps.findLastIndex(({ point }) => point === "slack.button_click");
+      // The page is as old as its last opening: the outcome may have been stored before the press.
+      const wasOver = (requestId: string) =>
+        steps.slice(0, pressedAt).some(({ about }) => about.startsWith(`task ${names.of(requestId)} delivering`));
+      return firstOf(fates, ({ asked: { requestId }, record }) => {
+        const isDue = canceledAtHome.includes(requestId) && !wasOver(requestId);
+        return isDue && !(record && isCanceled(record)) ? requestId : undefined;
+      });
     },
   },
   {
