@@ -473,7 +473,12 @@ describe("sekisho execution bundle", () => {
       const ended = await bundled(execution);
       expect(ended).toMatchObject(failing(0, "no authenticator"));
     }
-    expect(readdirSync(join(folder, "out")).sort()).toEqual(["agent.cjs", "config.json", "server.cjs"]);
+    expect(readdirSync(join(folder, "out")).sort()).toEqual([
+      "THIRD-PARTY-NOTICES.txt",
+      "agent.cjs",
+      "config.json",
+      "server.cjs",
+    ]);
   });
 
   it("says nothing more than what it made where there is one", async () => {
