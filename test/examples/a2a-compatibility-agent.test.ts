@@ -89,7 +89,8 @@ describe("the compatibility agent, by the message's id", () => {
     const { id: taskId } = await send({ messageId: idOf(name) });
     expect(await send({ taskId }, {}, "blue")).toMatchObject({
       id: taskId,
-      status: { state: "TASK_STATE_COMPLETED", message: { parts: [{ text: "blue" }] } },
+      status: { state: "TASK_STATE_COMPLETED" },
+      artifacts: [{ artifactId: "answer", parts: [{ text: "blue" }] }],
     });
   });
 
@@ -98,7 +99,7 @@ describe("the compatibility agent, by the message's id", () => {
     const again = await send({ taskId, messageId: idOf("tck-input-required") });
     expect(again.status.state).toBe("TASK_STATE_INPUT_REQUIRED");
     const last = await send({ taskId, messageId: idOf("tck-complete-task") });
-    expect(last.status).toMatchObject({ state: "TASK_STATE_COMPLETED", message: { parts: [hello] } });
+    expect(last).toMatchObject({ status: { state: "TASK_STATE_COMPLETED" }, artifacts: [{ parts: [hello] }] });
   });
 
   it("tck-multi-turn: asks until the user is done", async () => {

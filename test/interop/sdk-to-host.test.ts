@@ -22,10 +22,7 @@ describe.each(["1.0", "0.3"] as const)("the official SDK's client and our host, 
 
   it("waits for a task that ends", async () => {
     const task = await sendForTask(client, saying("tck-complete-task"));
-    expect(task.status).toMatchObject({
-      state: "TASK_STATE_COMPLETED",
-      message: { role: "ROLE_AGENT", parts: [{ text: "Hello from TCK" }] },
-    });
+    expect([task.status.state, task.status.message]).toEqual(["TASK_STATE_COMPLETED", undefined]);
     expect(task.artifacts).toMatchObject([{ parts: [{ text: "Hello from TCK" }] }]);
     expect(task.history).toMatchObject([{ role: "ROLE_USER", parts: [{ text: "hello" }] }]);
   });

@@ -409,7 +409,7 @@ describe("what an agent remembers of a conversation", () => {
       const message = userMessage(text, { contextId: "the deal", messageId: randomUUID() });
       const options = { headers: { "x-name": name } };
       const { task } = await host.result<{ task: A2aTask }>("SendMessage", { message }, options);
-      const told: Told = JSON.parse(task.status.message?.parts[0]?.text ?? "{}");
+      const told: Told = JSON.parse(task.artifacts?.[0]?.parts[0]?.text ?? "{}");
       return { ...told, wire: [task.contextId, task.history?.[0]?.contextId] };
     };
     const said = [await say("kim", "my secret"), await say("kim", "and now?"), await say("lee", "what is it?")];
