@@ -20,14 +20,14 @@ export type Share = {
 };
 
 export function createShare({ max }: { max: number }): Share {
-  let taken = 0;
+  let heldCount = 0;
   return {
     max,
     tryTake() {
-      if (taken >= max) return undefined;
-      taken += 1;
+      if (heldCount >= max) return undefined;
+      heldCount += 1;
       return () => {
-        taken -= 1;
+        heldCount -= 1;
       };
     },
   };
@@ -42,7 +42,7 @@ export function maxShare({ slots, destinations }: { slots: number; destinations:
   return slots < 4 ? slots : slots - Math.ceil(slots / 4);
 }
 
-/** What one destination may hold. Sends, polls and transfers together are within its share of the process. */
+/** The slots of one destination. Sends, polls and transfers together are within its share of the process. */
 export type DestinationSlots = {
   send: Slots;
   poll: Slots;
@@ -121,7 +121,7 @@ export function createSlots(options: {
 }): Slots {
   const { max, maxWaiting, shares = [], now } = options;
   const waiting = new Set<() => void>();
-  let taken = 0;
+  let heldCount = 0;
   let meanMs = firstGuessMs;
   let bookedUntilMs = 0;
 
@@ -138,10 +138,10 @@ export function createSlots(options: {
 
   function takeSlot(releaseShares: () => void): Taken {
     const sinceMs = now();
-    taken += 1;
+    heldCount += 1;
     return {
       release({ isMeasured } = { isMeasured: true }) {
-        taken -= 1;
+        heldCount -= 1;
         releaseShares();
         // A poll that waits for news says nothing about how fast the destination is.
         if (isMeasured) meanMs += weight * (now() - sinceMs - meanMs);
@@ -176,10 +176,10 @@ export function createSlots(options: {
   return {
     async take() {
       const mayWait = waiting.size < maxWaiting;
-      const releaseShares = taken < max || mayWait ? takeShares() : undefined;
+      const releaseShares = heldCount < max || mayWait ? takeShares() : undefined;
       if (releaseShares === undefined) return turnAway();
-      return taken < max ? takeSlot(releaseShares) : wait(releaseShares);
+      return heldCount < max ? takeSlot(releaseShares) : wait(releaseShares);
     },
-    isIdle: () => (taken - 1) * 2 < max,
+    isIdle: () => (heldCount - 1) * 2 < max,
   };
 }

@@ -76,7 +76,7 @@ function lengthOf(value: unknown): number {
   return typeof value === "string" || Array.isArray(value) ? value.length : 0;
 }
 
-/** What a call of a built-in function goes over. */
+/** The number of characters or entries that a call of a built-in function goes over. */
 const scans: readonly [string, object, Readonly<Record<string, Scan>>][] = [
   [
     "String",

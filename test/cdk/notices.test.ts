@@ -43,7 +43,7 @@ describe("the notices", () => {
     ["container", { type: "bedrock", modelId: "amazon.nova-lite-v1:0" }],
   ];
 
-  it.each(agents)("of %s with the agent %j name every package in it, with its version and license", (name, agent) => {
+  it.each(agents)("name every package in %s with the agent %j, with its version and license", (name, agent) => {
     const { packages, notices } = bundleWith(name, agent);
     expect(packages.length).toBeGreaterThan(0);
     for (const path of packages) {
@@ -58,7 +58,7 @@ describe("the notices", () => {
     }
   });
 
-  it("of an agent name its own packages, with all of their notices and comments", () => {
+  it("name the packages of an agent of its own, with all of their notices and comments", () => {
     const own = join(folder, "node_modules/@acme/tools");
     mkdirSync(own, { recursive: true });
     writeFileSync(
@@ -77,7 +77,7 @@ describe("the notices", () => {
     expect(bundleWith("container").notices).not.toContain("@acme/tools");
   });
 
-  it("of the conformance run are at the end of its only file", () => {
+  it("are at the end of the only file of the conformance run", () => {
     const file = join(folder, "conformance.cjs");
     bundleConformance(file);
     const text = readFileSync(file, "utf8");

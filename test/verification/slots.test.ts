@@ -162,7 +162,7 @@ describe("the share of a destination", () => {
       const slot = await Promise.race([own.poll.take(), turn("waits" as const)]);
       if (slot === "waits") waiting += 1;
     }
-    // Of 48 slots 6 are left for transfers, 32 are held by sends, and 8 polls are under way.
+    // The 48 slots: 6 are left for transfers, 32 are held by sends, and 8 by polls under way.
     expect(waiting).toBe(2);
   });
 

@@ -1,4 +1,4 @@
-/** What an agent does after its last update, in its `finally`. It decides nothing about the task. */
+/** Cleaning up: the `finally` of an agent after its last update. It decides nothing about the task. */
 import { abortable } from "../../shared/async/waiting.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";

@@ -163,7 +163,7 @@ type Issue = { path: readonly PropertyKey[]; code: string };
  * its broken members are only left out, which is logged once per member and reason.
  */
 function createUpdateReader(log: Log): (yielded: unknown) => Update | undefined {
-  const told = new Set<string>();
+  const loggedCauses = new Set<string>();
   return (yielded) => {
     const { data, error } = updateSchema.safeParse(yielded);
     const [issue] = error?.issues ?? [];
@@ -172,8 +172,8 @@ function createUpdateReader(log: Log): (yielded: unknown) => Update | undefined 
       const mended = updateSchema.safeParse(withoutBroken(yielded, error?.issues ?? []));
       for (const { path, code } of error?.issues ?? []) {
         const cause_kind = `${["update", ...path.filter((part) => typeof part === "string")].join(".")}: ${code}`;
-        if (mended.success && !told.has(cause_kind)) log.warn("agent_progress_left_out", { cause_kind });
-        told.add(cause_kind);
+        if (mended.success && !loggedCauses.has(cause_kind)) log.warn("agent_progress_left_out", { cause_kind });
+        loggedCauses.add(cause_kind);
       }
       if (mended.success) return mended.data;
     }

@@ -14,7 +14,7 @@ export type HealthRequest = {
   params: object;
   /** Errors that also prove health, because the destination understood the request. */
   healthyReasons: readonly Reason[];
-  /** What a peer's message says, in lower case, where it proves health whatever the error's number is. */
+  /** Words of a peer's message, in lower case, that prove health whatever the error's number is. */
   healthyWords?: string;
   /** Called with a result, or with the code of an error in `healthyReasons`. */
   toCheckResult(answer: { result: unknown } | { code: number }): CheckResult;

@@ -72,17 +72,17 @@ export function isSuccess(result: unknown): boolean {
 /** Repairs the details of an error: keeps the beginning of long lists and objects, and none if they are nested too deeply. */
 export function takeErrorData(data: unknown, { isDeep = true }: { isDeep?: boolean } = {}): unknown {
   if (isDeep && isNestedTooDeep(data)) return undefined;
-  let left = maxDetails;
+  let remaining = maxDetails;
 
   function shorten(value: unknown): unknown {
-    if (Array.isArray(value)) return value.slice(0, Math.min(maxListed, left)).map(takeDetail);
+    if (Array.isArray(value)) return value.slice(0, Math.min(maxListed, remaining)).map(takeDetail);
     if (!isJsonObject(value)) return value;
-    const names = Object.keys(value).slice(0, Math.min(maxMembers, left));
+    const names = Object.keys(value).slice(0, Math.min(maxMembers, remaining));
     return Object.fromEntries(names.map((name) => [name, takeDetail(value[name])]));
   }
 
   function takeDetail(value: unknown): unknown {
-    left = Math.max(0, left - 1);
+    remaining = Math.max(0, remaining - 1);
     return shorten(value);
   }
 

@@ -31,13 +31,13 @@ export function createCallRunner(options: {
   async function runInSlot(request: CallRequest): Promise<TaskEvent> {
     const { act, task } = request;
     const kind = act.type === "answer" || act.type === "cancel" ? "control" : act.type;
-    const taken = await slotsOf(task.call?.destination)[kind].take();
-    if ("delayMs" in taken) return { type: "busy", delayMs: taken.delayMs };
+    const slot = await slotsOf(task.call?.destination)[kind].take();
+    if ("delayMs" in slot) return { type: "busy", delayMs: slot.delayMs };
     const waitMs = act.type === "poll" && mayWait(task) ? destinationOf(task).longPollMs : 0;
     try {
       return await (waitMs > 0 ? waitForNews(request, waitMs) : call(request));
     } finally {
-      taken.release({ isMeasured: waitMs === 0 });
+      slot.release({ isMeasured: waitMs === 0 });
     }
   }
 

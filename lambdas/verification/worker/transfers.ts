@@ -19,12 +19,12 @@ export type InTransfer = <T>(request: { task: Task; work: () => Promise<T> }) =>
 
 export function createInTransfer(slotsOf: (destination: string | undefined) => DestinationSlots): InTransfer {
   return async ({ task, work }) => {
-    const taken = await slotsOf(task.call?.destination).transfer.take();
-    if ("delayMs" in taken) throw new TransferBusy(taken.delayMs);
+    const slot = await slotsOf(task.call?.destination).transfer.take();
+    if ("delayMs" in slot) throw new TransferBusy(slot.delayMs);
     try {
       return await work();
     } finally {
-      taken.release();
+      slot.release();
     }
   };
 }

@@ -291,7 +291,7 @@ describe("unfinished bodies", () => {
 });
 
 describe("connections", () => {
-  it("without a request of an admitted caller give way to newer ones, and those that are answered stay", async () => {
+  it("give way to newer ones while they have no request of an admitted caller, and stay while they are answered", async () => {
     const gate = createGate();
     const { host } = createTestHost({ agent: gate.agent, authenticator: byHeader });
     const server = await startExecutionServer({ host, port: 0, maxConnections: 4, maxWaitingConnections: 3 });

@@ -86,10 +86,10 @@ describe("an agent that asks", () => {
     await call("get_task", { task_id });
     await call("answer_task", { task_id, text: "first" });
     await eventually(async () => (await store.get({ id: task_id }))?.question?.prompt === "Shall I? (2)");
-    let told: unknown;
-    const held = call("get_task", { task_id, wait_ms: 25_000 }).then(({ result }) => (told = result));
-    for (let turn = 0; turn < 1000 && told === undefined; turn += 1) await sleep(1);
-    expect(told).toMatchObject({ status: "input_required", prompt: "Shall I? (2)" });
+    let result: unknown;
+    const held = call("get_task", { task_id, wait_ms: 25_000 }).then((answer) => (result = answer.result));
+    for (let turn = 0; turn < 1000 && result === undefined; turn += 1) await sleep(1);
+    expect(result).toMatchObject({ status: "input_required", prompt: "Shall I? (2)" });
     await held;
   });
 

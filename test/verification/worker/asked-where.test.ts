@@ -137,7 +137,7 @@ describe("a slash command", () => {
     expect(late.starts).toEqual([]);
   });
 
-  it("that meets another one in its channel is answered in its own thread, whatever happens on the way", async () => {
+  it("is answered in its own thread where another one meets it in the channel, whatever happens on the way", async () => {
     const other = say(2, { command: true, text: "roll back" });
     for (const fate of troubles) {
       for (let nth = 0; nth < 50; nth++) {

@@ -50,7 +50,7 @@ describe("a sign that Unicode lists as confusable", () => {
   it("does not seem to end the host of a bare address", () => {
     const missed = [...colons, ...slashes].filter(({ sign }) => {
       const address = `https://bank.example${sign}login.evil.example`;
-      // Nobody is misled by an address that no browser opens.
+      // An address that no browser opens misleads nobody.
       return URL.canParse(address) && !isNamingOtherAddress({ label: address, address });
     });
     expect(missed).toEqual([]);

@@ -49,7 +49,7 @@ describe("the interfaces of a card", () => {
     expect(chosen({ supportedInterfaces: [over(named)] })[0]?.version).toBe(spoken);
   });
 
-  it.each(["0.20", "0.30", "2.0", "10.0", "0.1", "latest"])("of version %s are not spoken to", (named) => {
+  it.each(["0.20", "0.30", "2.0", "10.0", "0.1", "latest"])("leave out those of version %s", (named) => {
     expect(() => chosen({ supportedInterfaces: [over(named)] })).toThrow(
       expect.objectContaining({ reason: "version_not_supported", undelivered: true }),
     );
