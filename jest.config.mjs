@@ -7,15 +7,42 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cach
 /** Packages that come as ES modules only. */
 const moduleOnly = "jose|marked|file-type|strtok3|token-types|uint8array-extras|@tokenizer/inflate|@borewit/text-codec";
 
-export default {
+/**
+ * The lab: searches, campaigns, whole processes, deployments and documents, which take minutes each (`npm run test:lab`). Everything else
+ * is run before each commit (`npm test`).
+ */
+const lab = [
+  "browser/{looks,operators}",
+  "campaign/**",
+  "cdk/{app,modes,queues,slack-entry,stage-cost,zone-metrics}",
+  "cli/{command-line,dot-env,conformance/cases,conformance/honest,data/data}",
+  "cli/{release/breaking-changes,release/run,smoke/checks,smoke/run-smoke,tasks/tasks,usage/usage}",
+  "docs/**",
+  "e2e/{floods,foreign-messages,kill,stories}",
+  "examples/**",
+  "faults/real/**",
+  "faults/{every-fault,mutants,versions}",
+  "hostile/**",
+  "load/**",
+  "local/{author/agent-errors,watch/watch}",
+  "rehearsal/**",
+].map((path) => `**/test/${path.replace(/\*\*$/, "**/*")}.test.ts`);
+
+const project = {
   testEnvironment: "node",
-  testMatch: ["<rootDir>/test/**/*.test.ts"],
   extensionsToTreatAsEsm: [],
   transform: { [`\\.ts$|/node_modules/(${moduleOnly})/.+\\.js$`]: "<rootDir>/test/tooling/esbuild-transform.cjs" },
   transformIgnorePatterns: [`/node_modules/(?!(${moduleOnly})/)`],
   // A property has a fixed seed and bounds.
   moduleNameMapper: { "^fast-check$": "<rootDir>/test/tooling/fast-check.ts" },
   modulePathIgnorePatterns: ["<rootDir>/cdk.out", "<rootDir>/.sekisho"],
+};
+
+export default {
+  projects: [
+    { ...project, displayName: "core", testMatch: ["<rootDir>/test/**/*.test.ts", ...lab.map((path) => `!${path}`)] },
+    { ...project, displayName: "lab", testMatch: lab },
+  ],
   reporters: ["default", "<rootDir>/test/tooling/summary-reporter.cjs"],
   testSequencer: "<rootDir>/test/tooling/longest-first.cjs",
   // Two processors, and workers that mostly wait for the processes that their tests start.

@@ -3,22 +3,11 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { faults, figuresOf } from "./command.ts";
-import { mutants } from "./mutants.ts";
 import { readOptions } from "./options.ts";
 
 const mutant = ["--mutant", "response-id"];
 
 describe("a safeguard removed from the product", () => {
-  it.each(mutants.map(({ name }) => name))("is found: %s", async (name) => {
-    const ended = await faults("--mutant", name);
-    expect(ended.stderr.replace(/^all .*\n/gm, "")).toBe("");
-    expect(figuresOf(ended)).toMatchObject({ failures: 1 });
-    expect(ended.stdout).toMatch(
-      /VIOLATED: .+\n(As a scenario:\n({.+},\n)+)?Repeat it with: npm run faults -- .*--replay '[^']+'/,
-    );
-    expect(ended.code).toBe(1);
-  });
-
   it("that does not fit the product any more fails loudly", async () => {
     const ended = await faults("--mutant", "no-such-safeguard");
     expect(ended).toEqual({ code: 2, stdout: "", stderr: 'There is no mutant "no-such-safeguard".\n' });

@@ -1,11 +1,12 @@
 /** Begins with the tests that take longest, so that the last minutes of a run are not those of one of them alone. */
 const longest = [
+  "faults/every-fault.test.ts",
+  "faults/mutants.test.ts",
   "faults/faults.test.ts",
   "rehearsal/smoke.test.ts",
   "rehearsal/agentcore.test.ts",
   "rehearsal/lambda.test.ts",
   "docs/commands-machine.test.ts",
-  "faults/harness.test.ts",
   "rehearsal/external.test.ts",
   "rehearsal/broken.test.ts",
   "e2e/stories.test.ts",
