@@ -60,13 +60,29 @@ describe("a repeated key", () => {
     forAll(treeWith(anyKey)).hold((one) => expect(listRepeatedKeys(write(one))).toHaveLength(repeats(one)));
   });
 
+  it("is found in any JSON whose strings look like keys, and below more levels than the stack would hold", () => {
+    forAll(treeWith(anyKey)).hold((one) => {
+      const json = write(one);
+      expect(hasRepeatedKey({ json, value: JSON.parse(json) })).toBe(repeats(one) > 0);
+    });
+    const deep = (inner: string) => `${"[".repeat(100_000)}${inner}${"]".repeat(100_000)}`;
+    for (const [inner, isRepeated] of [
+      ["{}", false],
+      ['{"a":1,"a":1}', true],
+      ['{"a":":1"}', false],
+    ] as const) {
+      const json = deep(inner);
+      expect(hasRepeatedKey({ json, value: JSON.parse(json) })).toBe(isRepeated);
+    }
+  });
+
   // Plain keys: V8's JSON.parse (Node 24.21) has been seen to take a second key `\"` of an object for `\\`.
   it("is never seen in what JSON.stringify writes, and where none is, JSON.parse keeps every member", () => {
     forAll(fc.jsonValue(), treeWith(plainKey)).hold((value, one) => {
       expect(listRepeatedKeys(JSON.stringify(value, null, 2))).toEqual([]);
       const text = write(one);
       const keepsAll = membersOf(JSON.parse(text)) === membersIn(one);
-      expect(hasRepeatedKey(text)).toBe(!keepsAll);
+      expect(hasRepeatedKey({ json: text, value: JSON.parse(text) })).toBe(!keepsAll);
     });
   });
 });

@@ -18,7 +18,7 @@ import {
   type Spans,
   type Trace,
 } from "../../shared/telemetry/telemetry.ts";
-import { isTooDeep, repairHalfCharacters } from "../../shared/untrusted-input.ts";
+import { isNestedTooDeep, repairHalfCharacters } from "../../shared/untrusted-input.ts";
 import type { A2aEndpoint } from "../a2a/endpoint.ts";
 import { readRequestedVersion, toDialect } from "../a2a/version.ts";
 import { type Dispatch, isMethodName } from "../methods/methods.ts";
@@ -78,12 +78,12 @@ export function createPostHandler(settings: PostSettings): (asked: PostRequest) 
       if (a2a !== undefined) {
         answeredId = requestIdSchema.safeParse(Object(json).id).data ?? null;
         dialect = toDialect(readRequestedVersion(exchange));
-        const request = readRequest({ schema: compiledA2aSchema, body, text, json });
+        const request = readRequest({ schema: compiledA2aSchema, text, json });
         return await spans.within(serverSpan({ request, trace }), async (span) =>
           a2a({ request, caller: { principal, trace: span.trace, receivedAtMs }, exchange }),
         );
       }
-      const request = readRequest({ schema: compiledSchema, body, text, json });
+      const request = readRequest({ schema: compiledSchema, text, json });
       // Refused or malformed requests have no span, because anybody could send many.
       return await spans.within(serverSpan({ request, trace }), async (span) => {
         const caller: AuthenticatedCaller = { principal, trace: span.trace, receivedAtMs };
@@ -149,19 +149,20 @@ const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  * repeats a key (RFC 7493, section 2.3).
  */
 export function parseRequest(body: Uint8Array): JsonRpcRequest {
-  return readRequest({ schema: compiledSchema, body, ...parseBody(body) });
+  return readRequest({ schema: compiledSchema, ...parseBody(body) });
 }
 
-type JsonBody = { body: Uint8Array; text: string; json: unknown };
+type JsonBody = { text: string; json: unknown };
 
-function readRequest<T>({ schema, body, text, json }: JsonBody & { schema: Compiled<T> }): T {
+function readRequest<T>({ schema, text, json }: JsonBody & { schema: Compiled<T> }): T {
   const parsed = schema.safeParse(json);
-  if (!parsed.success || isTooDeep(body) || hasRepeatedKey(text)) throw new SekishoError("invalid_request");
+  if (!parsed.success || isNestedTooDeep(json) || hasRepeatedKey({ json: text, value: json }))
+    throw new SekishoError("invalid_request");
   return parsed.data;
 }
 
 /** Replaces halves of surrogate pairs, as the client does with a response. */
-function parseBody(body: Uint8Array): Pick<JsonBody, "text" | "json"> {
+function parseBody(body: Uint8Array): JsonBody {
   try {
     const text = repairHalfCharacters(strictUtf8.decode(body));
     return { text, json: JSON.parse(text) };

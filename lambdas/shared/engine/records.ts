@@ -109,10 +109,13 @@ export class ItemError extends Error {
   }
 }
 
-/** The text of an item, with the version that writes it. */
+/** The end of each text that this version writes. A string would hold escaped quotes, so this is always the last member of the item. */
+const versionEnd = `,"recordVersion":${JSON.stringify(recordVersion)}}`;
+
+/** The text of an item with at least one member. The version is appended, because a copy of the item costs more than its text. */
 export function writeItem(item: object): string {
   try {
-    return JSON.stringify({ ...item, recordVersion });
+    return `${JSON.stringify(item).slice(0, -1)}${versionEnd}`;
   } catch (cause) {
     throw new ItemError({ cause });
   }
@@ -123,6 +126,10 @@ export function readItem<T>({ text, parse }: { text: string; parse: (json: unkno
   let json: unknown;
   let isNewer = false;
   try {
+    if (text.endsWith(versionEnd)) {
+      json = JSON.parse(`${text.slice(0, -versionEnd.length)}}`);
+      return parse(json);
+    }
     json = JSON.parse(text);
     const { recordVersion: version, ...item } = json as { recordVersion?: unknown };
     const comparison = compareVersion(version);

@@ -15,7 +15,7 @@ import {
 } from "../../../contracts/methods.ts";
 import { createBodyCollector, isAnnouncedLarger } from "../../shared/http/read-body.ts";
 import { hasRepeatedKey } from "../../shared/repeated-keys.ts";
-import { isTooDeep, parseJson, repairHalfCharacters } from "../../shared/untrusted-input.ts";
+import { parseJson, repairHalfCharacters } from "../../shared/untrusted-input.ts";
 import { answerBytesMember, minLargeAnswerBytes } from "../task/events.ts";
 import { isSuccess, takeErrorData, takeExplanation, takeResult } from "./take-result.ts";
 import type { TransportResponse } from "./transport.ts";
@@ -47,8 +47,7 @@ export function readResponse<M extends MethodName>(request: {
   if (envelope.id !== id) throw new SekishoError("invalid_response");
   requireSameTask(params, envelope.result);
   requireSameRequest(params, requestId, envelope.result);
-  const isDeep = isTooDeep(response.body);
-  const result = takeResult(response.shortened ? withoutCutStrings(envelope.result) : envelope.result, { isDeep });
+  const result = takeResult(response.shortened ? withoutCutStrings(envelope.result) : envelope.result);
   const parsed = methods[method].result.safeParse(result);
   if (parsed.success) return noteLargeAnswer(parsed.data, response) as ResultOf<M>;
   const failure = legacyErrorResultSchema.safeParse(result).data;
@@ -71,9 +70,11 @@ function noteLargeAnswer(
  */
 export function parseEnvelope(request: { body: Uint8Array; repairs: boolean }): JsonRpcResponse | undefined {
   const decoded = decodeText(request);
-  const text = decoded === undefined ? undefined : repairHalfCharacters(decoded);
-  const { data } = responseSchema.safeParse(text === undefined ? undefined : parseJson(text));
-  return text === undefined || data === undefined || hasRepeatedKey(text) ? undefined : data;
+  if (decoded === undefined) return undefined;
+  const json = repairHalfCharacters(decoded);
+  const value = parseJson(json);
+  const { data } = responseSchema.safeParse(value);
+  return data === undefined || hasRepeatedKey({ json, value }) ? undefined : data;
 }
 
 /** Both keep a byte order mark, so that it fails as JSON. */
@@ -117,9 +118,9 @@ function toLegacyError({ error_code: code, error_message: message }: LegacyError
 function toPeerError(
   sent: JsonRpcErrorObject,
   dialect: Dialect,
-  { body, status, retryAfterMs, explanation }: TransportResponse,
+  { status, retryAfterMs, explanation }: TransportResponse,
 ): SekishoError {
-  const error = { ...sent, data: takeErrorData(sent.data, { isDeep: isTooDeep(body) }) };
+  const error = { ...sent, data: takeErrorData(sent.data) };
   const { reason, details, exact, code } = decodeError({ error, dialect, status });
   // Decoded without the HTTP status, because a proxy may have set it.
   const withoutStatus = decodeError({ error, dialect });

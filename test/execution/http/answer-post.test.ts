@@ -9,7 +9,7 @@ import {
   createAuthenticator,
   createBearerAuthenticator,
 } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
-import { isTooDeep } from "../../../lambdas/shared/untrusted-input.ts";
+import { isNestedTooDeep, isTooDeep } from "../../../lambdas/shared/untrusted-input.ts";
 import { type Answer, createGate, createTestHost, eventually, hello, post, yielding } from "../test-host.ts";
 
 const request = JSON.stringify({ jsonrpc: "2.0", id: "1", method: "execute_task", params: hello });
@@ -313,6 +313,7 @@ describe("JSON", () => {
       fc.property(fc.integer({ min: 95, max: 105 }), trap, json, (levels, text, value) => {
         const whole = `${`{${JSON.stringify(text)}:`.repeat(levels)}${JSON.stringify(value)}${"}".repeat(levels)}`;
         expect(isTooDeep(Buffer.from(whole))).toBe(levels + depthOf(value) > 100);
+        expect(isNestedTooDeep(JSON.parse(whole))).toBe(levels + depthOf(value) > 100);
       }),
     );
   });
