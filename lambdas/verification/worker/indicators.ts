@@ -2,7 +2,6 @@
  * What shows that a task is under way, beside the messages: reactions, a status in the thread, and the thread's session. They are best
  * effort: a failure is ignored, and no call takes long, because the answer must not wait for them.
  */
-import { createDeadline } from "../../shared/async/deadline.ts";
 import type { SessionStatus, SlackApi } from "../slack/api/slack.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import { installationOf, isCanceled, type Task, threadRefOf } from "../task/task.ts";
@@ -117,9 +116,7 @@ async function attempt<T>(
   { task, signal }: Pick<Request, "task" | "signal">,
   change: (call: Call) => Promise<T>,
 ): Promise<T | undefined> {
-  const { signal: bounded, end } = createDeadline({ timeoutMs, signal });
+  const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const call = { installation: installationOf(task), requestId: task.id, signal: bounded };
-  return change(call)
-    .catch(() => undefined)
-    .finally(end);
+  return change(call).catch(() => undefined);
 }
