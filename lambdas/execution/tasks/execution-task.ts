@@ -17,7 +17,7 @@ import {
   taskStateSchema,
 } from "../../../contracts/methods.ts";
 import { fieldValuesSchema, questionFieldsSchema } from "../../../contracts/question-fields.ts";
-import { checkRecord, removeUnknown } from "../../shared/engine/record-version.ts";
+import { checkRecord } from "../../shared/engine/record-version.ts";
 import type { LogFields } from "../../shared/log.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
 
@@ -156,7 +156,7 @@ export function parseExecutionTask(json: unknown): ExecutionTask {
 
 /** The task without members that only a newer version knows. They may hold texts, so they go when the texts are removed. */
 export function withoutUnknown(task: ExecutionTask): ExecutionTask {
-  return removeUnknown({ schema: executionTaskSchema, record: task });
+  return executionTaskSchema.safeParse(task).data ?? task;
 }
 
 /** Derives the task id from a request id that is a UUID in any letter case. Returns undefined for others, which are not deduplicated. */

@@ -39,36 +39,11 @@ function numbersIn(version: unknown): number[] {
   return numbers.map(Number);
 }
 
-/** Marks a record that has members which this version does not know. Copies by `...` keep the mark, and JSON leaves it out. */
-const unknownMembers = Symbol("unknown members");
-
 /**
  * Checks the JSON and returns it as it is. Members that this version does not know stay, at every depth, so that they survive when this
  * version writes the record again.
  */
 export function checkRecord<T>({ schema, json }: { schema: { parse(json: unknown): T }; json: unknown }): T {
-  const parsed = schema.parse(json);
-  if (!isObject(json) || holdsAll(parsed, json)) return json as T;
-  return { ...json, [unknownMembers]: true } as T;
-}
-
-/** Removes the members that this version does not know. Only a record that was read may have some. */
-export function removeUnknown<T extends object>({ schema, record }: { schema: RecordSchema<T>; record: T }): T {
-  return unknownMembers in record ? (schema.safeParse(record).data ?? record) : record;
-}
-
-type RecordSchema<T> = { safeParse(json: unknown): { data?: T | undefined } };
-
-function holdsAll(parsed: unknown, json: object): boolean {
-  if (!isObject(parsed)) return false;
-  for (const name in json) {
-    const member = (json as Record<string, unknown>)[name];
-    const known = (parsed as Record<string, unknown>)[name];
-    if (isObject(member) ? !holdsAll(known, member) : known === undefined) return false;
-  }
-  return true;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
+  schema.parse(json);
+  return json as T;
 }

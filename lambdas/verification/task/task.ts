@@ -1,5 +1,4 @@
 /** The Verification zone's record of one task, one item of the task store. */
-
 import * as z from "zod";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 import { reasonSchema } from "../../../contracts/error-data.ts";
@@ -11,7 +10,6 @@ import {
   stepSchema,
 } from "../../../contracts/methods.ts";
 import { fieldValuesSchema, questionFieldsSchema } from "../../../contracts/question-fields.ts";
-import { checkRecord, removeUnknown } from "../../shared/engine/record-version.ts";
 import { type AskMessage, askMessageSchema, type Installation, voteSchema } from "./messages.ts";
 import { tokensSchema } from "./token-usage.ts";
 
@@ -277,12 +275,13 @@ export type Task = z.infer<typeof taskSchema>;
 
 /** Throws if it is not a task. Members that only a newer version knows stay, because they must survive the next write. */
 export function parseTask(json: unknown): Task {
-  return checkRecord({ schema: taskSchema, json });
+  taskSchema.parse(json);
+  return json as Task;
 }
 
 /** The task without members that only a newer version knows. They may hold texts, so they go when the texts are erased. */
 export function withoutUnknown(task: Task): Task {
-  return removeUnknown({ schema: taskSchema, record: task });
+  return taskSchema.safeParse(task).data ?? task;
 }
 
 /** The first record of a message, which the conditional create stores. */
