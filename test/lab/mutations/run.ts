@@ -8,17 +8,18 @@ import { copyTree, diffOf, filesOf } from "./tree.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
-function options(): Record<"seed" | "count" | "first", number> {
+function options(): Record<"seed" | "count" | "first", number> & { wide: boolean } {
   const number = { type: "string" } as const;
-  const { values } = parseArgs({ options: { seed: number, count: number, first: number } });
+  const wide = { type: "boolean", default: false } as const;
+  const { values } = parseArgs({ options: { seed: number, count: number, first: number, wide } });
   const { seed = "1", count = "40", first = "1" } = values;
   for (const [name, text] of Object.entries({ seed, count, first })) {
     if (!/^[1-9]\d{0,8}$/.test(text)) throw new Error(`--${name} is a whole number above 0, not "${text}".`);
   }
-  return { seed: Number(seed), count: Number(count), first: Number(first) };
+  return { seed: Number(seed), count: Number(count), first: Number(first), wide: values.wide };
 }
 
-const { seed, count, first } = options();
+const { seed, count, first, wide } = options();
 const sources = filesOf(root)
   .filter((file) => /^(lambdas|contracts)\/(?!generated\/|released\/).+\.ts$/.test(file))
   .map((file) => ({ file, text: readFileSync(join(root, file), "utf8") }));
@@ -45,7 +46,12 @@ process.exitCode = survivors.length > 0 || broken !== undefined ? 1 : 0;
 
 async function tryOne(number: number, mutation: Mutation): Promise<void> {
   tree.apply(mutation);
-  const failure = await findFailure({ folder: tree.folder, file: mutation.file, signal: interrupt.signal });
+  const failure = await findFailure({
+    folder: tree.folder,
+    file: mutation.file,
+    isWide: wide,
+    signal: interrupt.signal,
+  });
   tree.restore(mutation);
   if (interrupt.signal.aborted) return;
   tried += 1;

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 const jest = "node_modules/jest/bin/jest.js";
 
 type Copy = { folder: string; signal: AbortSignal };
-type Request = Copy & { file: string };
+type Request = Copy & { file: string; isWide: boolean };
 
 /** Suites that take minutes. The simulation stands for them. */
 const slow = /^test\/(faults|rehearsal|browser|load|bench|package|campaign|docs|e2e)\//;
@@ -25,7 +25,7 @@ export async function findFailure(request: Request): Promise<string | undefined>
     { name: "beside", run: () => failuresOf(request, beside) },
     { name: "zone", run: () => failuresOf(request, zone) },
     { name: "simulation", run: () => runSimulation(request) },
-    { name: "wide", run: () => failuresOf(request, wide) },
+    ...(request.isWide ? [{ name: "wide", run: () => failuresOf(request, wide) }] : []),
   ];
   for (const { name, run } of stages) {
     const failure = await run();
@@ -41,7 +41,7 @@ function testsBeside(file: string, related: readonly string[]): string[] {
 }
 
 /** The test files that the file is loaded by. */
-async function listRelated({ folder, file }: Request): Promise<string[]> {
+async function listRelated({ folder, file }: Pick<Request, "folder" | "file">): Promise<string[]> {
   const args = [join(folder, jest), "--listTests", "--findRelatedTests", file];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder });
   return stdout
@@ -63,15 +63,9 @@ export async function failuresOf({ folder, signal }: Copy, tests: readonly strin
 }
 
 async function runSimulation({ folder, signal }: Copy): Promise<string | undefined> {
-  const args = ["--max-semi-space-size=64", "test/faults/run.ts"];
-  for (const search of [
-    ["--scenario", "all"],
-    ["--runs", "222"],
-  ]) {
-    const { code } = await run({ folder, signal, args: [...args, ...search] });
-    if (code !== 0) return `npm run faults -- ${search.join(" ")}`;
-  }
-  return undefined;
+  const args = ["--max-semi-space-size=64", "test/faults/run.ts", "--scenario", "all"];
+  const { code } = await run({ folder, signal, args });
+  return code === 0 ? undefined : "npm run faults -- --scenario all";
 }
 
 /** `code`: or what ended it. Whatever it has started ends with it. */
