@@ -2,6 +2,7 @@
 import type { Ingress } from "../../lambdas/verification/ingress/ingress.ts";
 import type { SlackBlock } from "../../lambdas/verification/slack/api/slack.ts";
 import { decodeButton } from "../../lambdas/verification/slack/messages/buttons.ts";
+import { isCanceled, type Task } from "../../lambdas/verification/task/task.ts";
 import type { Pool } from "./pool.ts";
 import { type Process, within } from "./processes.ts";
 import { workspace } from "./settings.ts";
@@ -71,6 +72,21 @@ export function cancelAtHome({
     if (instance === undefined) return undefined;
     return (await within({ process: instance.process, run: () => instance.work(signed({ body, type })) })).status;
   }
+}
+
+/**
+ * The request id of a task that a person canceled on the App Home and that ended otherwise. More than one fault can keep the press away
+ * until the task is over, or until the queue gives it up. The page is as old as its last opening, so the task may have ended before the
+ * press; or before a worker of the newer version could read the press that an older one left to it.
+ */
+export function uncanceledAtHome({ world, record }: { world: World; record: Task | undefined }): string | undefined {
+  const { canceledAtHome, steps, outages, endedAtMs, messagesLeft } = world;
+  const isHit = outages.length > 0 || steps.filter(({ fate }) => fate !== undefined).length > 1;
+  if (record === undefined || isHit || !canceledAtHome.includes(record.id)) return undefined;
+  const pressedAtMs = steps.findLast(({ point }) => point === "slack.button_click")?.atMs ?? 0;
+  const leftUntilMs = [...messagesLeft].map(([body, { dueMs }]) => (/^\{"type":"button_click"/.test(body) ? dueMs : 0));
+  const wasOver = (endedAtMs.get(record.id) ?? Number.POSITIVE_INFINITY) < Math.max(pressedAtMs, ...leftUntilMs);
+  return wasOver || isCanceled(record) ? undefined : record.id;
 }
 
 function buttonsOfHome(blocks: readonly SlackBlock[]): Button[] {

@@ -1,7 +1,6 @@
 /** The invariants that hold after every run, whatever went wrong in it. Each is one small function with one sentence. */
 
 import { openingPart, questionPart } from "../../lambdas/verification/slack/messages/blocks.ts";
-import { isCanceled } from "../../lambdas/verification/task/task.ts";
 import {
   answeredByOtherText,
   disagreement,
@@ -14,7 +13,9 @@ import {
 } from "./agreement.ts";
 import { liveButtonsOf } from "./button-clicks.ts";
 import { isQuestionOver, needlessFailure } from "./excuses.ts";
+import { uncanceledAtHome } from "./home.ts";
 import { oddStop } from "./native-stop.ts";
+import { excessCopies, excessOperations } from "./operations.ts";
 import { awayMs } from "./outages.ts";
 import { quotaMs } from "./settings.ts";
 import { agentsAnswer } from "./sim-agent.ts";
@@ -45,14 +46,6 @@ export type Violation = { invariant: string; detail: string };
 
 type Invariant = { sentence: string; find: (ending: Ending) => string | undefined };
 
-/**
- * More than this many times the operations of a run without faults, and for each fault this many more, is a storm. A fault
- * can cost the early copies of a wake-up during one lease (11, four operations each), or the polls of a task until the host
- * counts it as lost (14, nine operations each). A task that waits is polled twice a minute at most while it tells nothing, however long that takes.
- */
-const operationsFactor = 2;
-const operationsPerFault = 130;
-const operationsPerMinute = 30;
 /** The time that a task has, after which both zones give it up. */
 const apartMs = 8 * 3600_000 - 10 * 60_000;
 
@@ -302,19 +295,8 @@ const invariants: readonly Invariant[] = [
   },
   {
     sentence: "Whoever cancels a task on the App Home sees it end as canceled.",
-    find: ({ world: { canceledAtHome, steps, outages, names }, fates, isExempt }) => {
-      // More than one fault can keep the press away until the task is over, or until the queue gives it up.
-      const isHit = outages.length > 0 || steps.filter(({ fate }) => fate !== undefined).length > 1;
-      if (isExempt || isHit) return undefined;
-      const pressedAt = steps.findLastIndex(({ point }) => point === "slack.button_click");
-      // The page is as old as its last opening: the outcome may have been stored before the press.
-      const wasOver = (requestId: string) =>
-        steps.slice(0, pressedAt).some(({ about }) => about.startsWith(`task ${names.of(requestId)} delivering`));
-      return firstOf(fates, ({ asked: { requestId }, record }) => {
-        const isDue = canceledAtHome.includes(requestId) && !wasOver(requestId);
-        return isDue && !(record && isCanceled(record)) ? requestId : undefined;
-      });
-    },
+    find: ({ world, fates, isExempt }) =>
+      isExempt ? undefined : firstOf(fates, ({ record }) => uncanceledAtHome({ world, record })),
   },
   {
     sentence: "A task whose stream was stopped in Slack is canceled, whatever else goes wrong in Slack.",
@@ -322,14 +304,12 @@ const invariants: readonly Invariant[] = [
   },
   {
     sentence: "The number of operations is bounded.",
-    find({ world: { steps, outages }, usualOperations }) {
-      if (usualOperations === undefined) return undefined;
-      // What an outage meets are many failures of one cause.
-      const faults = steps.filter(({ fate, isOutage }) => fate !== undefined && !isOutage).length + outages.length;
-      const minutes = ((steps.at(-1)?.atMs ?? 0) - (steps[0]?.atMs ?? 0)) / 60_000;
-      const most = operationsFactor * usualOperations + operationsPerFault * faults + operationsPerMinute * minutes;
-      return steps.length > most ? `${steps.length} operations, where ${usualOperations} are usual` : undefined;
-    },
+    find: ({ world, usualOperations }) =>
+      usualOperations === undefined ? undefined : excessOperations({ world, usualOperations }),
+  },
+  {
+    sentence: "A message that waits for a newer version is copied at growing intervals.",
+    find: ({ world }) => excessCopies(world),
   },
 ];
 

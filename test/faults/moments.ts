@@ -22,7 +22,7 @@ const seen = [
   "canceledAtHome",
 ] as const;
 /** The same, by keys. */
-const seenByKey = ["sessions", "homes", "turns", "acceptedAtMs", "questionsShownAtMs"] as const;
+const seenByKey = ["sessions", "homes", "turns", "acceptedAtMs", "endedAtMs", "questionsShownAtMs"] as const;
 
 type Seen = Pick<World, (typeof seen)[number]>;
 type SeenByKey = { [K in (typeof seenByKey)[number]]: [string, World[K] extends Map<string, infer V> ? V : never][] };

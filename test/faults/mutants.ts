@@ -1,7 +1,4 @@
 /** The product with one safeguard removed: each of these must be found, or the simulation proves nothing. */
-import { type LoadHookContext, registerHooks } from "node:module";
-import { fileURLToPath } from "node:url";
-
 export type Mutant = {
   name: string;
   file: string;
@@ -364,6 +361,15 @@ export const mutants: readonly Mutant[] = [
     mix: "seldom:messages",
   },
   {
+    name: "newer-message-is-copied-too-often",
+    file: "lambdas/shared/engine/leave-to-newer.ts",
+    find: "Math.max(waitedMs / 10, firstDelayMs)",
+    replace: "Math.max(waitedMs / 1e6, firstDelayMs)",
+    story: "thread",
+    engine: "aws",
+    mix: "seldom:records",
+  },
+  {
     name: "newer-message-is-dropped",
     file: "lambdas/shared/engine/leave-to-newer.ts",
     find: "await queue.send({",
@@ -373,24 +379,3 @@ export const mutants: readonly Mutant[] = [
     mix: "ingresses:messages",
   },
 ];
-
-/** From now on the product is loaded with that mutant. Throws where the mutant does not fit the product any more. */
-export function installMutant({ name }: { name: string }): void {
-  const mutant = mutants.find((known) => known.name === name);
-  if (mutant === undefined) throw new Error(`There is no mutant "${name}".`);
-  registerHooks({
-    load(url, context: LoadHookContext, nextLoad) {
-      const loaded = nextLoad(url, context);
-      if (!url.startsWith("file:") || !fileURLToPath(url).endsWith(`/${mutant.file}`)) return loaded;
-      return { ...loaded, source: mutated({ mutant, source: String(loaded.source) }) };
-    },
-  });
-}
-
-function mutated({ mutant: { name, find, replace }, source }: { mutant: Mutant; source: string }): string {
-  const parts = source.split(find);
-  if (parts.length !== 2) {
-    throw new Error(`The mutant "${name}" fits ${parts.length - 1} places of its file; it must be one.`);
-  }
-  return parts.join(replace);
-}

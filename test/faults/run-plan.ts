@@ -96,6 +96,8 @@ export async function runPlan({
     streamsStopped: 0,
     turns: new Map(),
     acceptedAtMs: new Map(),
+    endedAtMs: new Map(),
+    messagesLeft: new Map(),
     questionsShownAtMs: new Map(),
     from,
     stores: new Map(),

@@ -1,7 +1,7 @@
 /** The simulation's entry: reads the command line, replaces time, and only then loads the product. */
 // The product's schemas are compiled: they do the same in less time.
 import "zod/compile";
-import { installMutant } from "./mutants.ts";
+import { installMutant } from "./install-mutant.ts";
 import { help, type Options, readOptions } from "./options.ts";
 import { buildVersions, loadVersions } from "./versions/build.ts";
 import { installVirtualTime } from "./virtual-time.ts";
@@ -21,7 +21,8 @@ else if (given.isHelp) process.stdout.write(`${help}\n`);
 else {
   try {
     // The builds need real time.
-    const builds = given.mixes.length > 0 || given.replay?.split("/")[5] ? await buildVersions(given.old) : undefined;
+    const hasMix = given.mixes.length > 0 || given.replay?.split("/")[5] || given.scenarios !== undefined;
+    const builds = hasMix ? await buildVersions(given.old) : undefined;
     installVirtualTime();
     if (given.mutant !== undefined) installMutant({ name: given.mutant });
     if (builds !== undefined) await loadVersions(builds);

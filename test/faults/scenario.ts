@@ -29,17 +29,19 @@ export type Scenario = {
   seed?: number;
   faults: readonly NamedFault[];
   outages?: readonly Outage[];
+  /** Which of two versions does what (`versions/names.ts`). */
+  mix?: string;
 };
 
 /** `missed`: faults that did not strike as often as they should have. The run then proves nothing. */
 export type Played = { run: Run; missed: readonly NamedFault[] };
 
 export async function play(scenario: Omit<Scenario, "name" | "what">): Promise<Played> {
-  const { story, engine, seed = 0, faults, outages = [] } = scenario;
+  const { story, engine, seed = 0, faults, outages = [], mix } = scenario;
   const usualOperations = (await usualRun({ story, engine })).steps.length;
   const { fateOf, missed } = namedFates(faults);
   const run = await runPlan({
-    plan: { story, engine, seed, faults: [], outages },
+    plan: { story, engine, seed, faults: [], outages, mix },
     fateOf,
     usualOperations,
     isTold: true,

@@ -1,4 +1,4 @@
-/** Runs in which the product failed once. Each stays here after it was mended. */
+/** Runs in which the product, or an oracle, failed once. Each stays here after it was mended. */
 import type { Scenario } from "./scenario.ts";
 
 export const scenarios: readonly Scenario[] = [
@@ -276,5 +276,50 @@ export const scenarios: readonly Scenario[] = [
       { point: "slack.post", about: "part 0 of #2", kind: "limited" },
       { point: "store.get", about: "thread of #1: #1 begun, #2", kind: "lost" },
     ],
+  },
+  {
+    name: "edit-queued-without-its-message",
+    what: "a message never reaches the queue, and an edit of it does: that is answered, although Slack did not hear that the edit was accepted",
+    story: "edited",
+    engine: "sqlite",
+    faults: [
+      { point: "transport.request", about: "execute_task of #1", kind: "slow" },
+      { point: "queue.send", about: "ask of #2", kind: "lost" },
+      { point: "queue.send", about: "message_change of #2", kind: "dies_after" },
+    ],
+    outages: [{ parties: ["verification"], fromSeconds: 0, seconds: 86, manner: "refused" }],
+  },
+  {
+    name: "copies-for-a-newer-version",
+    what: "Slack is away while the three tasks of a thread wait for a newer version: each message left to it is copied, at growing intervals",
+    story: "thread",
+    engine: "aws",
+    mix: "seldom:records",
+    faults: [],
+    outages: [{ parties: ["slack"], fromSeconds: 9, seconds: 277, manner: "refused" }],
+  },
+  {
+    name: "nothing-to-stop",
+    what: "a worker's claim times out, so that nothing is shown while the agent writes and nobody can stop it: the answer comes late",
+    story: "stopped",
+    engine: "aws",
+    seed: 517392250,
+    faults: [{ point: "store.replace", about: "task #1 waiting with lease", kind: "slow" }],
+  },
+  {
+    name: "canceled-at-home-after-its-end",
+    what: "the host dies, and its task has failed when the person who still sees it on the App Home cancels it",
+    story: "home",
+    engine: "sqlite",
+    mix: "next_first:records",
+    faults: [{ point: "tasks.replace", about: "task #1 working with lease", nth: 2, kind: "dies_before" }],
+  },
+  {
+    name: "ended-while-its-cancel-waits",
+    what: "the host dies, and its task fails while the cancel of the App Home waits for a worker of the newer version",
+    story: "home",
+    engine: "sqlite",
+    mix: "next_first:records",
+    faults: [{ point: "tasks.replace", about: "task #1 working with lease", nth: 4, kind: "dies_after" }],
   },
 ];

@@ -97,6 +97,7 @@ export function createSimQueue({
     noteLostMembers({ world, body });
     world.onQueued(name, body);
     noteAccepted(world, body);
+    noteLeft({ world, body, dueMs: visibleAtMs });
     ringAt(visibleAtMs);
   }
 
@@ -184,7 +185,13 @@ function delayMsOf({ delayMs = 0 }: { delayMs?: number }): number {
 }
 
 function noteAccepted({ acceptedAtMs }: World, body: string): void {
-  if (!/^\{"type":"(next_)?ask"/.test(body)) return;
+  if (!/^\{"type":"(next_)?(ask|message_change)"/.test(body)) return;
   const { requestId } = JSON.parse(body) as { requestId: string };
   if (!acceptedAtMs.has(requestId)) acceptedAtMs.set(requestId, worldMs());
+}
+
+function noteLeft({ world, body, dueMs }: { world: World; body: string; dueMs: number }): void {
+  if (!body.includes('"leftSinceMs":')) return;
+  const { leftMs, copies } = world.messagesLeft.get(body) ?? { leftMs: worldMs(), copies: 0 };
+  world.messagesLeft.set(body, { leftMs, copies: copies + 1, dueMs });
 }

@@ -61,7 +61,12 @@ export function createVerification({
   const config = configOf(world.story, world.engine);
   const { maxReceiveCount } = config.limits;
   const { newId } = world;
-  const tasks = createSimStore<Task>({ world, party: "store", name: "tasks" });
+  const tasks = createSimStore<Task>({
+    world,
+    party: "store",
+    name: "tasks",
+    onWritten: (task) => noteEnd(world, task),
+  });
   const threads = createSimStore<Thread>({
     world,
     party: "store",
@@ -154,6 +159,10 @@ export function createVerification({
     usageHistory: history.recordsFor(codecOf({ product, parse: product.parseHistoryEntry })),
     queues: [queue, deadLetters, completions],
   };
+}
+
+function noteEnd({ endedAtMs }: World, { id, state }: Task): void {
+  if ((state === "delivering" || state === "done") && !endedAtMs.has(id)) endedAtMs.set(id, worldMs());
 }
 
 function noteTurns({

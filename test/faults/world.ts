@@ -101,8 +101,12 @@ export type World = {
   streamsStopped: number;
   /** By request id: when it first stood in the record of its thread, and when it could begin there. */
   turns: Map<string, Turn>;
-  /** By request id: when a message first stood in the queue. */
+  /** By request id: when a message, or an edit of it, first stood in the queue. */
   acceptedAtMs: Map<string, number>;
+  /** By request id: when the outcome of a task first stood in its record. */
+  endedAtMs: Map<string, number>;
+  /** The messages that an older version left to a newer one, by their body: when, how many copies, and when the last of them was due. */
+  messagesLeft: Map<string, { leftMs: number; copies: number; dueMs: number }>;
   /** By request id: when the first question of the agent first stood in the thread. */
   questionsShownAtMs: Map<string, number>;
   newId: () => string;
