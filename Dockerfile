@@ -31,7 +31,7 @@ LABEL org.opencontainers.image.title="sekisho-execution" \
       org.opencontainers.image.version="$VERSION" \
       org.opencontainers.image.revision="$REVISION" \
       org.opencontainers.image.created="$CREATED"
-COPY --from=build /out/server.cjs /out/agent.cjs /out/config.json /out/sbom.cdx.json /out/THIRD-PARTY-NOTICES.txt /app/
+COPY --from=build /out/ /app/
 # The store is in the working directory, the only writable place. Mount a volume there to keep it.
 COPY --from=build --chown=65532:65532 /data /data
 VOLUME ["/data"]

@@ -24,7 +24,7 @@ import {
 } from "../../lib/cli/command.ts";
 import { watchCommand } from "../../lib/cli/watch-command.ts";
 import { openSqliteEngine } from "../../lib/local/engine.ts";
-import { startExecutionZone } from "../../lib/local/execution-zone.ts";
+import { handleAgentErrors, startExecutionZone } from "../../lib/local/execution-zone.ts";
 import { freePort } from "../../lib/local/free-port.ts";
 import { createLocalLog } from "../../lib/local/terminal-log.ts";
 
@@ -69,6 +69,7 @@ Variables that are not set are taken from .env in the working directory, except 
     const agent = values.agent === undefined ? configured.agent : agentOf(values.agent);
     const logs = toLogSettings({ environment, config: telemetryConfig.logs });
     const log = createLocalLog({ service: "execution", ...logs });
+    handleAgentErrors({ log });
     const telemetry = openZoneTelemetry({ config: telemetryConfig, service: "execution", region, log });
     const zone = await startExecutionZone({
       config: { ...configured, agent },
@@ -104,7 +105,8 @@ export const executionBundle = defineCommand({
   name: "execution bundle",
   about: `
 Writes the Execution zone as three files that need only Node 24: ${fileName}, ${agentFileName} with the agent, and ${configFileName}
-with the sections execution and telemetry of the configuration. The files must stay in one folder. ${noticesFileName}
+with the sections execution and telemetry of the configuration. ${agentFileName}.map beside them has the lines of your own agent,
+for log lines. The files must stay in one folder. ${noticesFileName}
 beside them has the licenses of the packages in them. The Dockerfile makes an image of the files.`,
   options: { out: option("DIR", "the folder, which is created if it does not exist; required"), config: configOption },
   exits: `

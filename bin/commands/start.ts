@@ -29,6 +29,7 @@ import { watchCommand } from "../../lib/cli/watch-command.ts";
 import { openFakeSlack, startBothZones } from "../../lib/local/both-zones.ts";
 import { openPageBesideRun, type PageBesideRun } from "../../lib/local/console/server.ts";
 import { lockFolder } from "../../lib/local/engine.ts";
+import { handleAgentErrors } from "../../lib/local/execution-zone.ts";
 import { createPage } from "../../lib/local/page/page.ts";
 import { createStepRecorder } from "../../lib/local/recorder/step-recorder.ts";
 import { isAnySet } from "../../lib/local/slack-installation.ts";
@@ -79,6 +80,7 @@ readable on a terminal, as JSON elsewhere. What goes wrong in your agent is prin
     }
     requireTokens(listAuthenticatorSecrets(config.execution.authenticator));
     requireSecrets(listCardSecrets(config.execution.a2a));
+    handleAgentErrors({ log: logsOf(given)("execution") });
     if (values.once !== undefined) return once(run, { ...given, text: values.once });
     const isReal = isAnySet(config.slack);
     if (isReal) requireSlackSecrets(config, "Set none of them to use the fake Slack.");

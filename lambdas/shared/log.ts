@@ -36,6 +36,7 @@ const allowedFields = [
   "count",
   "address",
   "source_address",
+  "source_line",
   "signal",
   "drop",
 ] as const;

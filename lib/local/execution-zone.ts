@@ -9,6 +9,7 @@ import { createHostSettings } from "../../lambdas/execution/host-settings.ts";
 import { type Authenticator, createNoneAuthenticator } from "../../lambdas/execution/http/exchange.ts";
 import { type ExecutionServer, startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import { createLocalAttachmentFetch } from "../../lambdas/execution/runs/run.ts";
+import { handleUncaughtErrors, runAsAgent } from "../../lambdas/execution/runs/uncaught-errors.ts";
 import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import type { AuthenticatorConfig } from "../../lambdas/shared/config/authenticator-schema.ts";
 import { localSyncBudgetMs } from "../../lambdas/shared/config/call-time.ts";
@@ -22,7 +23,8 @@ import type { Log } from "../../lambdas/shared/log.ts";
 import type { ProcessTelemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
 import { sanitizeLines } from "../../lambdas/shared/untrusted-input.ts";
 import { describeLoadError } from "./author/describe-load.ts";
-import { reportAgent } from "./author/report-agent.ts";
+import { describeError, reportAgent } from "./author/report-agent.ts";
+import { isAuthorsFile } from "./author/source-place.ts";
 import type { Engine } from "./engine.ts";
 
 export type ExecutionZone = { host: Host; url: string; port: number; close(): Promise<void> };
@@ -48,7 +50,8 @@ type OpenedHost = Pick<A2aAgent, "publish"> & { host: Host; close(): Promise<voi
 export async function openHost(options: HostOptions): Promise<OpenedHost> {
   const { config, openEngine, directory, completions, verificationPort = () => undefined, log, telemetry } = options;
   const file = agentFile({ agent: config.agent, directory });
-  const loaded = await loadAgent({ agent: config.agent, cwd: directory, readSecret }).catch((cause: unknown) => {
+  const load = () => loadAgent({ agent: config.agent, cwd: directory, readSecret });
+  const loaded = await runAsAgent(log, load).catch((cause: unknown) => {
     throw toAgentError({ cause, file });
   });
   const agent = readEnvironment().showAgentErrors ? reportAgent({ agent: loaded, file, show: showError }) : loaded;
@@ -91,6 +94,14 @@ function toAgentError({ cause, file }: { cause: unknown; file: string | undefine
   const message = cause instanceof Error ? cause.message : String(cause);
   const details = file === undefined ? [] : describeLoadError({ error: Object(cause).cause, file });
   return new ConfigError("The agent", [[message, ...details].join("\n    ")], { cause });
+}
+
+/** Keeps this process alive if the agent leaves an error that nothing catches, and tells the person at this terminal. */
+export function handleAgentErrors({ log }: { log: Log }): void {
+  const show = (error: unknown) =>
+    showError(["The agent left an error that nothing catches:", ...describeError(error), ""].join("\n"));
+  const shown = readEnvironment().showAgentErrors ? { show } : {};
+  handleUncaughtErrors({ log, isAgentFile: isAuthorsFile, ...shown });
 }
 
 /** For the person at this terminal. */

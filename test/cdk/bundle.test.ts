@@ -61,9 +61,9 @@ const ceilings = [
   ["deadLetters", 366],
   ["installFlow", 154],
   ["executionUrl", 377],
-  ["executionWorker", 280],
-  ["agentcore", 729],
-  ["container", 695],
+  ["executionWorker", 283],
+  ["agentcore", 732],
+  ["container", 698],
 ] as const;
 
 describe("a bundle", () => {

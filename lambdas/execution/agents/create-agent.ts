@@ -1,7 +1,7 @@
 /** Creates the configured agent in a deployed entry, where the agent is a module of its own beside the handler. */
 
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { createReadStageSecret } from "../../shared/aws/secrets-manager.ts";
 import type { AgentConfig } from "../../shared/config/execution-schema.ts";
@@ -22,6 +22,13 @@ export function agentDependencies(aws: AwsDependencies): AgentDependencies {
   return { region: aws.region, readSecret: createReadStageSecret(aws) };
 }
 
+const fileName = "agent.cjs";
+
+/** True for the agent in the handler's folder, which includes the packages of the agent. */
+export function isBundledAgent(file: string): boolean {
+  return basename(file) === fileName;
+}
+
 /**
  * Loads `agent.cjs` from the handler's folder when the agent is created, so that a health check does not load it. The module
  * has its own copies of shared classes, so `instanceof` works across the two for `SekishoError` only.
@@ -29,7 +36,7 @@ export function agentDependencies(aws: AwsDependencies): AgentDependencies {
 export function createBundledAgent(directory: string): CreateAgent {
   return (dependencies) => {
     const load = createRequire(join(directory, "index.js"));
-    const { createAgent }: { createAgent: CreateAgent } = load("./agent.cjs");
+    const { createAgent }: { createAgent: CreateAgent } = load(`./${fileName}`);
     return createAgent(dependencies);
   };
 }

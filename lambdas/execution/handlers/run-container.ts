@@ -28,6 +28,7 @@ import { createHost } from "../host.ts";
 import { createHostSettings } from "../host-settings.ts";
 import { checkHealth } from "../http/health.ts";
 import { startExecutionServer } from "../http/server.ts";
+import { handleUncaughtErrors, runAsAgent } from "../runs/uncaught-errors.ts";
 import { parseExecutionTask } from "../tasks/execution-task.ts";
 
 /** How long running tasks may continue after SIGTERM. Most platforms kill a container after 10 s. */
@@ -63,6 +64,7 @@ async function start(options: Bundled & { environment: ContainerEnvironment }): 
   const proxies = readProxies();
   if (proxies !== undefined) await useProxies(proxies);
   const log = createLog({ service: "execution", ...toLogSettings({ environment, config: telemetryConfig.logs }) });
+  handleUncaughtErrors({ log });
   const opened: (() => Promise<void>)[] = [];
   const close = async () => {
     for (const step of opened.splice(0).reverse()) await step();
@@ -112,7 +114,7 @@ async function open(
     ? createA2aAgent({ config: execution, notifications: queue, readSecret: readSecretVariable })
     : undefined;
   const host = createHost({
-    agent: createAgent({ config: agent, readSecret: readSecretVariable, region }),
+    agent: runAsAgent(log, () => createAgent({ config: agent, readSecret: readSecretVariable, region })),
     store: tasks,
     a2a: a2a?.settings,
     ...createHostSettings({ execution }),

@@ -10,6 +10,7 @@ import { createHost } from "../host.ts";
 import { createHostSettings } from "../host-settings.ts";
 import { type Authenticator, createPlatformAuthenticator } from "../http/exchange.ts";
 import { startExecutionServer } from "../http/server.ts";
+import { handleUncaughtErrors, runAsAgent } from "../runs/uncaught-errors.ts";
 
 /** How long running tasks may continue after SIGTERM. */
 const graceMs = 3000;
@@ -31,7 +32,7 @@ export async function startAgentCore(options: { config: unknown; createAgent: Cr
   const telemetry = openProcessTelemetry({ config: telemetryConfig, service: "execution", readSecret, xray, log });
   const life = createSessionLife({ maxLifetimeMs, authenticator: createPlatformAuthenticator() });
   const host = createHost({
-    agent: createAgent({ ...dependencies, config: execution.agent }),
+    agent: runAsAgent(log, () => createAgent({ ...dependencies, config: execution.agent })),
     store: openTaskStore({ table, aws }),
     completions: openCompletionQueue({ queueUrl: completionsUrl, aws }),
     authenticator: life.authenticator,
@@ -41,6 +42,8 @@ export async function startAgentCore(options: { config: unknown; createAgent: Cr
     telemetry,
   });
   const server = await startExecutionServer({ host, hostname, port, platformPrincipal: "agentcore", log });
+  // Not before, because Node prints why a start was rejected, and a log line has no messages.
+  handleUncaughtErrors({ log });
   log.info("server_listens", { address: server.url });
   process.once("SIGTERM", async () => {
     await host.stop({ graceMs });

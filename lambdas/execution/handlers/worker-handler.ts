@@ -22,6 +22,7 @@ import { openCompletionQueue, openTaskQueue, openTaskStore } from "../aws-engine
 import { readExecutionWorkerEnvironment } from "../config/aws-environment.ts";
 import { workerSettings } from "../host-settings.ts";
 import { createExecutionWorker, type ExecutionWorker } from "../runs/execution-worker.ts";
+import { runAsAgent } from "../runs/uncaught-errors.ts";
 import { isNewerMessage, parseExecutionMessage } from "../tasks/task-message.ts";
 
 /** `config` is JSON with the sections `execution` and `telemetry`. Throws if it or the environment is invalid. */
@@ -40,7 +41,7 @@ export function createExecutionWorkerHandler(options: {
   const queue = queueUrl === undefined ? undefined : openTaskQueue({ queueUrl, aws });
   const { allowLoopback } = execution.a2a.push;
   const worker = createExecutionWorker({
-    agent: createAgent({ ...dependencies, config: execution.agent }),
+    agent: runAsAgent(log, () => createAgent({ ...dependencies, config: execution.agent })),
     store,
     notifications: queue,
     completions: openCompletionQueue({ queueUrl: completionsUrl, aws }),

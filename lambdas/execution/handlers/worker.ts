@@ -1,9 +1,15 @@
 /** The Execution worker's entry on Lambda. */
 import { readBundledConfig } from "../../shared/config/aws-environment.ts";
+import { createLog } from "../../shared/log.ts";
 import { createBundledAgent } from "../agents/create-agent.ts";
+import { readExecutionWorkerEnvironment } from "../config/aws-environment.ts";
+import { handleUncaughtErrors } from "../runs/uncaught-errors.ts";
 import { createExecutionWorkerHandler } from "./worker-handler.ts";
 
 export const handler = createExecutionWorkerHandler({
   config: readBundledConfig(__dirname),
   createAgent: createBundledAgent(__dirname),
 });
+
+// What an agent leaves behind may throw in a later invocation, which is the task of another person.
+handleUncaughtErrors({ log: createLog({ service: "execution", ...readExecutionWorkerEnvironment().logs }) });

@@ -2,6 +2,7 @@
 import { abortable } from "../../shared/async/waiting.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
+import { runAsAgent } from "./uncaught-errors.ts";
 
 /** How long an agent may clean up before its run counts as over. */
 const cleanUpMs = 5000;
@@ -11,7 +12,7 @@ export async function cleanUp({ updates, log }: { updates: AsyncGenerator<unknow
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(new CleanUpTimeout()), cleanUpMs);
   try {
-    await abortable({ promise: updates.return(undefined), signal: late.signal });
+    await abortable({ promise: runAsAgent(log, () => updates.return(undefined)), signal: late.signal });
   } catch (thrown) {
     log.warn("agent_cleanup_failed", { cause_kind: errorKind(thrown) });
   } finally {

@@ -41,18 +41,21 @@ export async function collectOutcome(request: {
   isReadableUrl: (url: string) => boolean;
   onNews: (news: RunReport) => void;
   end: (updates: AsyncGenerator<unknown>) => void;
+  /** Calls the agent's code, so that its uncaught errors are known as the agent's. */
+  callAgent?: <T>(call: () => T) => T;
 }): Promise<AgentTurn> {
-  const { agent, task, context, made = [], isReadableUrl, onNews, end } = request;
+  const { agent, task, context, made = [], isReadableUrl, onNews, end, callAgent = (call) => call() } = request;
   const artifacts = [...made];
   let progress: RunReport["progress"];
   let bytes = artifacts.reduce((sum, artifact) => sum + jsonBytes(artifact), 0);
   const turn = (ended: TurnEnd): AgentTurn => ({ ended, artifacts });
   const tooLarge = (): AgentTurn => ({ ended: { type: "failure", reason: "payload_too_large" }, artifacts: [] });
   const updates = runAgent(agent, task, context);
+  const readNext = () => callAgent(() => updates.next());
   const readUpdate = createUpdateReader(context.log);
   try {
     // A `for await` would wait for the agent's `finally`, and lose the answer if that throws.
-    for (let next = await updates.next(); next.done !== true; next = await updates.next()) {
+    for (let next = await readNext(); next.done !== true; next = await readNext()) {
       if (context.signal.aborted) break;
       const update = readUpdate(next.value);
       if (update === undefined) return turn({ type: "failure", reason: "execution_failed" });

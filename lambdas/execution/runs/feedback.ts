@@ -7,6 +7,7 @@ import type { Agent } from "../agents/agent.ts";
 import { createLogIds, deriveCallerId, type ExecutionTask } from "../tasks/execution-task.ts";
 import { deriveCallerGroup, encodeExecutionMessage } from "../tasks/task-message.ts";
 import { createTimeLimit } from "./time-limit.ts";
+import { runAsAgent } from "./uncaught-errors.ts";
 
 /** Rejects with `unavailable` if the agent does not have the vote. A repetition then passes it on again. */
 export type PassVote = (request: { task: ExecutionTask; voterId: string }) => Promise<void>;
@@ -23,7 +24,8 @@ export function createPassVote({ agent: { feedback }, log }: { agent: Agent; log
     const { id: taskId, requestId, principal } = task;
     const ids = { requestId: String(requestId), taskId, caller: deriveCallerId(principal) };
     try {
-      await withinTime(Promise.resolve(feedback({ vote: given.vote, voterId, ...ids })));
+      const passed = runAsAgent(log, () => feedback({ vote: given.vote, voterId, ...ids }));
+      await withinTime(Promise.resolve(passed));
     } catch (error) {
       log.error("agent_feedback_failed", { ...createLogIds(task), cause_kind: errorKind(error) });
       throw new SekishoError("unavailable", { cause: error });

@@ -35,6 +35,7 @@ import { type ChangeTask, createFittingChange, dropHistory, type TaskSignal } fr
 import { isReadableUrl } from "./artifact-url.ts";
 import { cleanUp } from "./clean-up.ts";
 import { type AgentTurn, collectOutcome, endAgentSpan, startAgentSpan } from "./collect-outcome.ts";
+import { runAsAgent, runAsHost } from "./uncaught-errors.ts";
 
 /** Why an agent is stopped before its end. `superseded`: another process may have taken the task over. */
 export type StopCause = "timeout" | "canceled" | "stopped" | "superseded";
@@ -118,7 +119,8 @@ export function startRun(request: {
     if (cause !== undefined || isSettled) return;
     cause = why;
     endTurn(undefined);
-    abort.abort(new SekishoError(reasonsForAgents[why]));
+    // An agent may have handed the signal to something that nobody awaits.
+    runAsAgent(log, () => abort.abort(new SekishoError(reasonsForAgents[why])));
   }
 
   function settle(): void {
@@ -203,7 +205,17 @@ export function startRun(request: {
       const context = { ...ids, signal, readAttachment, trace: span.trace, log };
       let cleaned: Promise<void> | undefined;
       const end = (updates: AsyncGenerator<unknown>) => (cleaned = cleanUp({ updates, log }));
-      const collecting = collectOutcome({ agent, task, context, made, isReadableUrl, onNews: news.put, end });
+      const callAgent = <T>(call: () => T) => runAsAgent(log, call);
+      const collecting = collectOutcome({
+        agent,
+        task,
+        context,
+        made,
+        isReadableUrl,
+        onNews: news.put,
+        end,
+        callAgent,
+      });
       working = collecting.then(endTurn).then(() => cleaned);
       const turn = await turnOver;
       endAgentSpan({ span, turn, cause });
@@ -312,7 +324,7 @@ export function createReadAttachment(options: {
   const { publicFetch, signal, log } = options;
   return async ({ attachment: { url, sha256 }, maxBytes = defaultMaxBytes }) => {
     try {
-      const bytes = await publicFetch({ url, maxBytes, timeoutMs, signal });
+      const bytes = await runAsHost(() => publicFetch({ url, maxBytes, timeoutMs, signal }));
       const isIntact = sha256 === undefined || createHash("sha256").update(bytes).digest("hex") === sha256;
       if (!isIntact) throw new SekishoError("invalid_response");
       return bytes;

@@ -18,7 +18,7 @@ export function errorType(thrown: unknown): string {
 }
 
 /** Undefined if the field cannot be read: an agent may throw an object whose getters throw, and its failure must still be stored. */
-function readField(thrown: unknown, name: string): unknown {
+export function readField(thrown: unknown, name: string): unknown {
   try {
     return (Object(thrown) as Record<string, unknown>)[name];
   } catch {

@@ -1,7 +1,7 @@
 /** Makes the code asset of a function: the bundled handler, its configuration, and the agent if the function runs one. */
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import type { BuildOptions, Metafile } from "esbuild";
 import { ConfigError } from "../../../lambdas/shared/config/config-error.ts";
 import type { AgentConfig } from "../../../lambdas/shared/config/execution-schema.ts";
@@ -101,9 +101,13 @@ export function bundleBytes({ files }: Pick<Bundle, "files">): number {
   return [...files.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
-/** Returns the size of what a cold start loads: all files but the notices and the packages that are loaded when they are needed. */
+/** Returns the size of what a cold start loads: not the notices, the map of the agent's lines, and the packages that are loaded when needed. */
 export function coldBytes({ name, files }: Pick<Bundle, "files"> & { name: BundleName }): number {
-  const unloaded = new Set([noticesFileName, ...(entries[name].lazy ?? []).map(({ fileName }) => fileName)]);
+  const unloaded = new Set([
+    noticesFileName,
+    agentMapName,
+    ...(entries[name].lazy ?? []).map(({ fileName }) => fileName),
+  ]);
   return bundleBytes({ files: new Map([...files].filter(([file]) => !unloaded.has(file))) });
 }
 
@@ -149,6 +153,9 @@ function buildPackage({ name, exports, fileName, target }: LazyPackage & { targe
   return build({ stdin, tsconfigRaw: {}, target, outfile: fileName });
 }
 
+/** It leads from the lines of the bundled agent to those of its author, for log lines. Only an agent of one's own has it. */
+const agentMapName = `${agentFileName}.map`;
+
 type AgentSource = { agent: AgentConfig; configDirectory: string; target: string };
 
 /** The spread keeps esbuild from a warning about a file without `feedback`. */
@@ -172,12 +179,27 @@ function buildAgent({ agent, configDirectory, target }: AgentSource): Bundle {
   const sourcefile = "agent-module.ts";
   try {
     const stdin = { contents, resolveDir: projectDirectory, sourcefile, loader: "ts" } as const;
-    return withNotices([build({ stdin, target, outfile })]);
+    const output = build({ stdin, target, outfile, sourcemap: "external", sourcesContent: false });
+    const { files, metafile } = withNotices([output]);
+    return {
+      files: new Map([...files, [agentMapName, relateMap({ map: output.map, entry: sourcefile, configDirectory })]]),
+      metafile,
+    };
   } catch (thrown) {
     const problems = problemsOf({ thrown, entry: sourcefile, agent });
     if (problems === undefined) throw thrown;
     throw new ConfigError(`The agent ${agent}`, problems, { cause: thrown });
   }
+}
+
+type MapSource = { map: string; entry: string; configDirectory: string };
+
+/** Makes the paths of a source map relative to the configuration, so that they are the same on every machine. */
+function relateMap({ map, entry, configDirectory }: MapSource): Uint8Array {
+  const { sources, ...parts }: { sources: string[] } = JSON.parse(map);
+  const relate = (source: string) => relative(configDirectory, resolve(projectDirectory, source));
+  const related = sources.map((source) => (source === entry ? source : relate(source)));
+  return new TextEncoder().encode(JSON.stringify({ ...parts, sources: related }));
 }
 
 function buildBuiltIn({ kind, target }: { kind: (typeof builtInAgents)[number]; target: string }): Bundle {
@@ -195,6 +217,8 @@ type Output = {
   metafile: Metafile;
   /** Those of packages that name a license or an author. */
   comments: string;
+  /** The source map as JSON. Empty unless it was asked for. */
+  map: string;
 };
 
 /**
@@ -202,7 +226,7 @@ type Output = {
  * read as ES modules if they have them, because esbuild can drop unused code only from those.
  */
 function build(
-  options: Pick<BuildOptions, "entryPoints" | "stdin" | "tsconfigRaw" | "target"> & {
+  options: Pick<BuildOptions, "entryPoints" | "stdin" | "tsconfigRaw" | "target" | "sourcemap" | "sourcesContent"> & {
     outfile: string;
   } & Entry["leaveOut"],
 ): Output {
@@ -224,11 +248,11 @@ function build(
     legalComments: "external",
     logLevel: "silent",
   });
-  const isComments = ({ path }: { path: string }) => path.endsWith(".LEGAL.txt");
-  const output = outputFiles.find((file) => !isComments(file));
+  const find = (ending: string) => outputFiles.find(({ path }) => path.endsWith(`${options.outfile}${ending}`));
+  const output = find("");
   if (output === undefined) throw new Error("esbuild wrote no file.");
-  const comments = outputFiles.find(isComments)?.text ?? "";
-  return { fileName: options.outfile, code: output.contents, metafile, comments };
+  const comments = find(".LEGAL.txt")?.text ?? "";
+  return { fileName: options.outfile, code: output.contents, metafile, comments, map: find(".map")?.text ?? "" };
 }
 
 /** Throws a ConfigError if it is not installed, which it need not be without an agent of one's own. */

@@ -4,8 +4,9 @@ import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
+import { formatPlace, type Place, toPath } from "../../../lambdas/shared/stack-frames.ts";
 import { describeError } from "./report-agent.ts";
-import { authorsFrames, codeFrame, formatPlace, isAuthorsFile, type Place, toPath } from "./source-place.ts";
+import { authorsFrames, codeFrame, isAuthorsFile } from "./source-place.ts";
 
 const parseTimeoutMs = 10_000;
 

@@ -1,9 +1,10 @@
 /** Tells the author of an agent what went wrong in it, and at which line. A Slack user reads fixed words instead. */
 import { inspect, types } from "node:util";
 import { type Agent, AgentResultError, runAgent, type TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
+import { formatFile, formatPlace, type Place } from "../../../lambdas/shared/stack-frames.ts";
 import { isVisible } from "../../../lambdas/shared/visible-text.ts";
 import { describeProblem } from "./describe-update.ts";
-import { authorsFrames, codeFrame, formatFile, formatPlace, locate, type Place } from "./source-place.ts";
+import { authorsFrames, codeFrame, locate } from "./source-place.ts";
 
 /** The author's frames are often below those of packages. */
 const stackDepth = 50;

@@ -1,12 +1,9 @@
 /** Finds lines in the files of an agent's author: of an error's stack, of a function, and of the `yield` at which a generator waits. */
 import { readFileSync } from "node:fs";
 import { type Runtime, Session } from "node:inspector";
-import { join, relative, sep } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join, sep } from "node:path";
+import { type Place, stackFrames, toPath } from "../../../lambdas/shared/stack-frames.ts";
 import { projectDirectory } from "../../cdk/bundle/entry.ts";
-
-/** `line` and `column` begin at 1. `name` is the function of a stack frame. */
-export type Place = { file: string; line: number; column: number; name?: string | undefined };
 
 const ownFolders = ["lambdas", "lib", "contracts", "bin"].map((name) => join(projectDirectory, name) + sep);
 
@@ -18,27 +15,7 @@ export function isAuthorsFile(file: string): boolean {
 
 /** The frames of a stack that are in the author's files, the innermost first. */
 export function authorsFrames(stack: string): Place[] {
-  return stack.split("\n").flatMap((line) => {
-    const [, name, file = "", row, column] =
-      /^ {4}at (?:async )?(?:(.+) \()?((?:file:\/\/|\/|[A-Za-z]:\\).+?):(\d+):(\d+)\)?$/.exec(line) ?? [];
-    const place = { file: toPath(file), line: Number(row), column: Number(column), name };
-    return file !== "" && isAuthorsFile(place.file) ? [place] : [];
-  });
-}
-
-/** A module may have been imported with a query. */
-export function toPath(url: string): string {
-  return url.startsWith("file://") ? fileURLToPath(url.replace(/[?#].*$/, "")) : url;
-}
-
-/** `agent.ts:14`, relative to the working directory for a file below it. */
-export function formatFile(file: string): string {
-  const path = relative(process.cwd(), file);
-  return path.startsWith("..") ? file : path;
-}
-
-export function formatPlace({ file, line, column }: Place): string {
-  return `${formatFile(file)}:${line}:${column}`;
+  return stackFrames(stack).filter(({ file }) => isAuthorsFile(file));
 }
 
 /** The lines around a place, with a mark below it. Empty if the file cannot be read. */

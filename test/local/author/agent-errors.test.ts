@@ -100,6 +100,23 @@ export async function* agent() {
     expect({ ...JSON.parse(stdout), stderr }).toEqual({ type: "success", text: "You: hello", stderr: "" });
   });
 
+  it("goes on after an error that nothing catches, and shows the error with its line", async () => {
+    const source = `import { setTimeout as sleep } from "node:timers/promises";
+export async function agent() {
+  setTimeout(() => {
+    throw new Error("no plan");
+  });
+  await sleep(20);
+  return "hello to you";
+}
+`;
+    const { code, stdout, stderr } = await start(source);
+    expect(code).toBe(0);
+    expect(stdout).toContain("hello to you");
+    expect(stderr).toMatch(/"message":"agent_error_uncaught".*"source_line":"agent\.ts:4:11"/);
+    expect(stderr).toContain("The agent left an error that nothing catches:\nagent.ts:4:11: Error: no plan\n");
+  });
+
   it("is not shown where SEKISHO_SHOW_AGENT_ERRORS is 0", async () => {
     const source = 'export async function agent() {\n  throw new Error("secret");\n}\n';
     const { code, stderr } = await start(source, { env: { SEKISHO_SHOW_AGENT_ERRORS: "0" } });

@@ -41,7 +41,19 @@ function loadHandler() {
   return handler;
 }
 
+let invocationId;
+
+/** The runtime's client for Node 22 ends the process so (src/index.mjs and src/Runtime.js of aws-lambda-nodejs-runtime-interface-client). */
+function endOn(event, code) {
+  process.on(event, (error) => {
+    const path = invocationId === undefined ? "/init/error" : `/invocation/${invocationId}/error`;
+    void call("POST", path, describe(error)).finally(() => process.exit(code));
+  });
+}
+
 async function main() {
+  endOn("uncaughtException", 129);
+  endOn("unhandledRejection", 128);
   let handler;
   try {
     handler = loadHandler();
@@ -52,6 +64,7 @@ async function main() {
   for (;;) {
     const { headers, text } = await call("GET", "/invocation/next");
     const id = headers["lambda-runtime-aws-request-id"];
+    invocationId = id;
     // A process that was frozen may not have heard of the latest move of the clock.
     setOffset(Number(headers["x-rehearsal-offset-ms"]));
     const deadlineMs = Number(headers["lambda-runtime-deadline-ms"]);
