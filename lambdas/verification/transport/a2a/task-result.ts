@@ -92,9 +92,10 @@ function readQuestion(task: ReadTask, stateKind: "auth" | undefined) {
   const fields = readQuestionFields(parts);
   const calls = listOpenCalls(parts);
   const { options = createApprovalOptions(calls) } = questionSchema.parse(message?.metadata?.[questionKey]);
-  const text = [joinTextParts(parts), ...calls.map(describeCall)].filter((each) => each !== "").join("\n\n");
   const data = fields === undefined ? parts.filter((part) => part.data !== undefined) : [];
-  const prompt = text || data.map((part) => formatJson(part.data)).join("\n\n") || lastText(task);
+  // A person must see what they are asked to approve, also where the agent says it in data only.
+  const shown = calls.length > 0 ? calls.map(describeCall) : data.map((part) => formatJson(part.data));
+  const prompt = [joinTextParts(parts), ...shown].filter((text) => text !== "").join("\n\n") || lastText(task);
   const kind = calls.some(asksForCredentials) ? "auth" : stateKind;
   return { prompt, ...dropUndefined({ options, fields, kind, question_id: createQuestionId(message?.messageId) }) };
 }

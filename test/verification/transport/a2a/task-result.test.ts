@@ -308,12 +308,16 @@ describe("an agent of Google's Agent Development Kit", () => {
   );
 });
 
-describe("a question of data only", () => {
-  it("shows the data", () => {
-    const parts = [{ data: { approve: "deploy" } }, { url: "https://files.example/a.pdf" }];
-    const asked = outcomeOf("INPUT_REQUIRED", { message: says("", { parts }) });
-    expect(asked).toMatchObject({ prompt: '```json\n{\n  "approve": "deploy"\n}\n```' });
-  });
+describe("a question with data that holds no fields", () => {
+  it.each([[], [{ text: "Additional input is required." }]])(
+    "shows the data, below its text if it has one: %j",
+    (...texts) => {
+      const parts = [...texts, { data: { toolName: "delete_file" } }, { url: "https://files.example/a.pdf" }];
+      const asked = outcomeOf("INPUT_REQUIRED", { message: says("", { parts }) });
+      const data = '```json\n{\n  "toolName": "delete_file"\n}\n```';
+      expect(asked).toMatchObject({ prompt: [...texts.map(({ text }) => text), data].join("\n\n") });
+    },
+  );
 });
 
 describe("a message instead of a task", () => {
