@@ -15,7 +15,7 @@ export default {
   transformIgnorePatterns: [`/node_modules/(?!(${moduleOnly})/)`],
   // A property has a fixed seed and bounds.
   moduleNameMapper: { "^fast-check$": "<rootDir>/test/tooling/fast-check.ts" },
-  modulePathIgnorePatterns: ["<rootDir>/cdk.out", "<rootDir>/.sekisho"],
+  modulePathIgnorePatterns: ["<rootDir>/cdk.out", "<rootDir>/.sekisho", "<rootDir>/test/lab"],
   reporters: ["default", "<rootDir>/test/tooling/summary-reporter.cjs"],
   testSequencer: "<rootDir>/test/tooling/longest-first.cjs",
   // Two processors, and workers that mostly wait for the processes that their tests start.

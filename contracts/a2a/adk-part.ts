@@ -84,7 +84,9 @@ export function describeCall(call: ToolCall): string {
   if (call.name === confirmationName) {
     const { data } = confirmationSchema.safeParse(call.args);
     const { hint = "" } = data?.toolConfirmation ?? {};
-    if (data !== undefined) return `${describeTool(data.originalFunctionCall)}\n\n${hint}`.trim();
+    // The hint of an agent that has none of its own tells a program how to reply.
+    const shownHint = hint.includes("FunctionResponse") ? "" : hint;
+    if (data !== undefined) return `${describeTool(data.originalFunctionCall)}\n\n${shownHint}`.trim();
   }
   return describeTool(call);
 }

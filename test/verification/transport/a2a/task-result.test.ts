@@ -274,6 +274,7 @@ describe("an agent of Google's Agent Development Kit", () => {
     const tool = 'The tool `delete_file` waits for you. Its arguments:\n\n```json\n{\n  "path": "/a.txt"\n}\n```';
     expect(approval({ hint: "This is final.", confirmed: false })).toBe(`${tool}\n\nThis is final.`);
     expect(approval({ confirmed: false })).toBe(tool);
+    expect(approval({ hint: "Please approve by responding with a FunctionResponse." })).toBe(tool);
   });
 
   it("asks for one approval with the choices that its reply can be made of", () => {
