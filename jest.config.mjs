@@ -35,7 +35,7 @@ const project = {
   transformIgnorePatterns: [`/node_modules/(?!(${moduleOnly})/)`],
   // A property has a fixed seed and bounds.
   moduleNameMapper: { "^fast-check$": "<rootDir>/test/tooling/fast-check.ts" },
-  modulePathIgnorePatterns: ["<rootDir>/cdk.out", "<rootDir>/.sekisho"],
+  modulePathIgnorePatterns: ["<rootDir>/cdk.out", "<rootDir>/.sekisho", "<rootDir>/test/lab"],
 };
 
 export default {

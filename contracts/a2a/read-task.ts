@@ -1,6 +1,7 @@
 /** Reads a task or a message as a client (A2A 1.0, section 4.1): strict about ids, states and text, lenient about everything else. */
 import * as z from "zod";
 import { maxTaskIdLength } from "../limits.ts";
+import { adkKeys, isThought } from "./adk-part.ts";
 import { questionKey, taskKey } from "./extension.ts";
 import { contentNames, type Message, type Part, partSchema, roleSchema, wrappedKey } from "./part.ts";
 import { type A2aState, a2aStateSchema } from "./task.ts";
@@ -11,7 +12,7 @@ export const readPartSchema = partSchema.safeExtend({
   raw: optionalValue(z.union([bytesSchema, z.string()])),
   mediaType: partSchema.shape.mediaType.catch(undefined),
   filename: partSchema.shape.filename.catch(undefined),
-  metadata: readMetadata([wrappedKey]),
+  metadata: readMetadata([wrappedKey, ...adkKeys]),
 });
 
 /** Reads only the members of `metadata` with our keys, because a peer may send any number of others. */
@@ -28,9 +29,9 @@ export function createReadSchemas(options: {
   role: z.ZodType<Message["role"]>;
 }) {
   const { part, state, role } = options;
-  const parts = optionalValue(z.array(z.union([part.transform((read) => [read]), passedOver]))).transform((read = []) =>
-    read.flat(),
-  );
+  // A thought is for nobody but the agent.
+  const entry = z.union([part.transform((read) => (isThought(read) ? [] : [read])), passedOver]);
+  const parts = optionalValue(z.array(entry)).transform((read = []) => read.flat());
   const message = z.object({
     messageId: idSchema.optional().catch(undefined),
     role: role.optional().catch(undefined),

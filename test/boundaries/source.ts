@@ -33,7 +33,7 @@ export function parseSource({ path, text }: { path: string; text: string }): Sou
 export function readSources({ root, folders }: { root: string; folders: readonly string[] }): readonly Source[] {
   return folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
-      .filter((name) => /\.(ts|mjs)$/.test(name))
+      .filter((name) => /\.(ts|mjs)$/.test(name) && !/\bnode_modules\b/.test(name))
       .map((name) => `${folder}/${name.replaceAll("\\", "/")}`)
       .map((path) => parseSource({ path, text: readFileSync(join(root, path), "utf8") })),
   );

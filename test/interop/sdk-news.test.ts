@@ -12,8 +12,7 @@ const tenant = "";
 
 let host: OurHost;
 beforeAll(async () => {
-  // A client of either version finds its interface on this card.
-  host = await startOurHost({ agent: quickAgent, config: { cardVersion: "0.3" } });
+  host = await startOurHost({ agent: quickAgent });
 });
 afterAll(() => host.close());
 

@@ -14,7 +14,7 @@ describe.each(["1.0", "0.3"] as const)("what our host refuses the official SDK's
   let host: OurHost;
   let client: Client;
   beforeAll(async () => {
-    host = await startOurHost({ agent: quickAgent, config: { cardVersion: version } });
+    host = await startOurHost({ agent: quickAgent });
     client = await sdkClient({ host, version });
   });
   afterAll(() => host.close());
@@ -74,7 +74,7 @@ describe.each(["1.0", "0.3"] as const)("a host with a token, %s", (version) => {
   const extendedSkills = [{ id: "ledgers", name: "Ledgers", description: "The books.", tags: ["ledger"] }];
   let host: OurHost;
   beforeAll(async () => {
-    host = await startOurHost({ agent: quickAgent, token, config: { extendedSkills, cardVersion: version } });
+    host = await startOurHost({ agent: quickAgent, token, config: { extendedSkills } });
   });
   afterAll(() => host.close());
 

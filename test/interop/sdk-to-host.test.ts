@@ -10,7 +10,7 @@ describe.each(["1.0", "0.3"] as const)("the official SDK's client and our host, 
   let host: OurHost;
   let client: Client;
   beforeAll(async () => {
-    host = await startOurHost({ agent: quickAgent, config: { cardVersion: version } });
+    host = await startOurHost({ agent: quickAgent });
     client = await sdkClient({ host, version });
   });
   afterAll(() => host.close());

@@ -1,10 +1,7 @@
 /** Writes agent cards of A2A 0.3 (section 5.5), and lists the interfaces of a card of either version. */
 import type { AgentCard, AgentInterface, ReadCard, SecurityScheme } from "../card.ts";
 
-/**
- * Returns the card for clients of 0.3, or undefined if no interface supports 0.3. Leaves out the signatures, which cover the card of 1.0.
- * If the caller adds `supportedInterfaces`, clients of both versions find their interface in it.
- */
+/** Returns the card for clients of 0.3, or undefined if no interface supports 0.3. Leaves out the signatures, which cover the card of 1.0. */
 export function cardToV03(card: AgentCard): Record<string, unknown> | undefined {
   const { supportedInterfaces, capabilities, securitySchemes, securityRequirements, signatures: _, ...same } = card;
   const { extendedAgentCard, ...sameCapabilities } = capabilities;
@@ -27,6 +24,20 @@ export function cardToV03(card: AgentCard): Record<string, unknown> | undefined 
       ),
     ),
   };
+}
+
+/**
+ * Returns a card for clients of either version, because clients of 0.3 never name a version and some of 1.0 do not. Readers ignore members that
+ * they do not know (A2A 1.0, section 5.7); only a check against the schema of 1.0 fails. A security scheme has the members of both versions.
+ */
+export function createCombinedCard(card: AgentCard): Record<string, unknown> {
+  const { signatures: _, ...unsigned } = card;
+  const securitySchemes =
+    card.securitySchemes &&
+    Object.fromEntries(
+      Object.entries(card.securitySchemes).map(([name, scheme]) => [name, { ...schemeToV03(scheme), ...scheme }]),
+    );
+  return { ...unsigned, ...cardToV03(card), capabilities: card.capabilities, securitySchemes };
 }
 
 function schemeToV03(scheme: SecurityScheme): Record<string, unknown> {

@@ -6,7 +6,7 @@ import { FlattenedSign, importPKCS8 } from "jose";
 import type { AgentCard, SecurityScheme } from "../../../contracts/a2a/card.ts";
 import { questionKey, slackMessageKey, taskKey } from "../../../contracts/a2a/extension.ts";
 import type { A2aVersion } from "../../../contracts/a2a/operations.ts";
-import { cardToV03 } from "../../../contracts/a2a/v03/card.ts";
+import { createCombinedCard } from "../../../contracts/a2a/v03/card.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { createCachedValue } from "../../shared/async/cache.ts";
 import type { A2aConfig, CardSignatureConfig } from "../../shared/config/a2a-schema.ts";
@@ -200,9 +200,8 @@ const maxAgeSeconds = 300;
 export type CardEndpoint = (request: { version: string | undefined; header: Exchange["header"] }) => WholeResponse;
 
 /**
- * A client of 1.0 or later gets the card itself. One of 0.3 gets the fields of 0.3 together with the interfaces of 1.0, which newer clients
- * can follow; the schema of 1.0 forbids those fields. `defaultVersion` counts for clients that name none, as all of 0.3 do. Only the first
- * card is signed, because the signature covers that form.
+ * A client that names 1.0 or later gets the card of 1.0, and one that names 0.3 the combined card. `defaultVersion` counts for clients that name
+ * none. The combined card is not signed, because the signature covers the card of 1.0.
  */
 export function createCardEndpoint(options: {
   card: AgentCard;
@@ -211,9 +210,9 @@ export function createCardEndpoint(options: {
 }): CardEndpoint {
   const { card, defaultVersion, lastModifiedAtMs } = options;
   const pure = representation(card);
-  const hybrid = representation({ ...cardToV03(card), supportedInterfaces: card.supportedInterfaces });
+  const combined = representation(createCombinedCard(card));
   return ({ version, header }) => {
-    const { body, etag } = isFirstOrLater(version ?? defaultVersion) ? pure : hybrid;
+    const { body, etag } = isFirstOrLater(version ?? defaultVersion) ? pure : combined;
     const headers = {
       etag,
       "last-modified": new Date(lastModifiedAtMs).toUTCString(),

@@ -72,9 +72,9 @@ export const a2aSchema = z
     tenant: cardText(256).optional().describe("The tenant that clients must send. Default: clients must send none."),
     cardVersion: z
       .enum(["1.0", "0.3"])
-      .default("1.0")
+      .default("0.3")
       .describe(
-        "The version of the card for a client that names none (no A2A-Version). Set 0.3 if you have clients of 0.3, which never name it.",
+        "The card for a client that names no version (no A2A-Version), as clients of 0.3 never do. 0.3: a card that clients of 0.3 and 1.0 read. 1.0: a card of 1.0 only, for clients that check signatures or the schema and name no version.",
       ),
     deduplicate: z
       .boolean()

@@ -1,4 +1,5 @@
 /** Builds the messages that Sekisho sends (a task's first message, a reply to a question), and remembers where each was sent. */
+import { createApprovalPart } from "../../../../contracts/a2a/adk-part.ts";
 import { questionKey, slackMessageKey, taskKey } from "../../../../contracts/a2a/extension.ts";
 import { createFieldsPart } from "../../../../contracts/a2a/fields-part.ts";
 import type { OperationParams } from "../../../../contracts/a2a/operations.ts";
@@ -41,11 +42,10 @@ export function createAnswerParams(options: { messageId: string; params: ParamsO
     ...(user_id !== undefined && { [slackMessageKey]: { user_id } }),
     ...(option_id !== undefined && { [questionKey]: { option_id } }),
   };
-  const said = text ?? option_id;
-  const parts = [
-    ...(said === undefined && fields !== undefined ? [] : [{ text: said ?? "" }]),
-    ...(fields === undefined ? [] : [createFieldsPart(fields)]),
-  ];
+  const approval = option_id === undefined ? undefined : createApprovalPart(option_id);
+  const data = [fields && createFieldsPart(fields), approval].filter((part) => part !== undefined);
+  const said = text ?? (approval === undefined ? option_id : undefined);
+  const parts = [...(said === undefined && data.length > 0 ? [] : [{ text: said ?? "" }]), ...data];
   return createSendParams({ messageId, taskId, parts, metadata });
 }
 

@@ -1,6 +1,14 @@
 /** Converts an A2A task or message to a result of the zone contract, or to the error that the task ended with. */
 import { hash } from "node:crypto";
 import * as z from "zod";
+import {
+  asksForCredentials,
+  createApprovalOptions,
+  describeCall,
+  formatJson,
+  isToolRecord,
+  listOpenCalls,
+} from "../../../../contracts/a2a/adk-part.ts";
 import { questionKey, taskKey } from "../../../../contracts/a2a/extension.ts";
 import { readQuestionFields } from "../../../../contracts/a2a/fields-part.ts";
 import { joinTextParts, type Part } from "../../../../contracts/a2a/part.ts";
@@ -58,17 +66,8 @@ function toTaskResult(task: ReadTask, retryAfterMs: number | undefined): TaskRes
       const response_text = said.length > 0 ? said.join("\n\n") : lastText(task);
       return { status: "success", response_text, ...readArtifacts(artifacts) };
     }
-    case "input_required": {
-      const { options } = questionSchema.parse(status.message?.metadata?.[questionKey]);
-      const fields = readQuestionFields(status.message?.parts ?? []);
-      const question_id = createQuestionId(status.message?.messageId);
-      return {
-        status: "input_required",
-        task_id,
-        prompt: lastText(task),
-        ...dropUndefined({ options, fields, kind, question_id }),
-      };
-    }
+    case "input_required":
+      return { status: "input_required", task_id, ...readQuestion(task, kind) };
     case "submitted":
     case "working": {
       const text = status.message && joinTextParts(status.message.parts);
@@ -84,6 +83,21 @@ function toTaskResult(task: ReadTask, retryAfterMs: number | undefined): TaskRes
     default:
       return createEndedError(task, state, notes);
   }
+}
+
+/** The question of a task, which may be in tool calls or other data instead of words. */
+function readQuestion(task: ReadTask, stateKind: "auth" | undefined) {
+  const { message } = task.status;
+  const { parts = [] } = message ?? {};
+  const fields = readQuestionFields(parts);
+  const calls = listOpenCalls(parts);
+  const { options = createApprovalOptions(calls) } = questionSchema.parse(message?.metadata?.[questionKey]);
+  const data = fields === undefined ? parts.filter((part) => part.data !== undefined) : [];
+  // A person must see what they are asked to approve, also where the agent says it in data only.
+  const shown = calls.length > 0 ? calls.map(describeCall) : data.map((part) => formatJson(part.data));
+  const prompt = [joinTextParts(parts), ...shown].filter((text) => text !== "").join("\n\n") || lastText(task);
+  const kind = calls.some(asksForCredentials) ? "auth" : stateKind;
+  return { prompt, ...dropUndefined({ options, fields, kind, question_id: createQuestionId(message?.messageId) }) };
 }
 
 /** The error of a task that ended without a result, with what its agent says about it. Only a failed task may name a reason of its own. */
@@ -149,7 +163,7 @@ function readArtifacts(sources: readonly { name?: string | undefined; parts: rea
 
 function toArtifact(given: string | undefined, part: Part): Artifact[] {
   const { filename = given, mediaType: mimetype, text, url, raw: base64, data } = part;
-  if (text !== undefined && !isTextFile(part)) return [];
+  if ((text !== undefined && !isTextFile(part)) || isToolRecord(part)) return [];
   return [dropUndefined({ name: filename?.slice(0, maxNameLength), mimetype, text, url, base64, data })];
 }
 

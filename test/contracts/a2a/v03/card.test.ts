@@ -1,10 +1,11 @@
 /** Agent cards across the versions: ours for clients of 0.3, and the interfaces of any card. */
 
+import { AgentCard as SdkAgentCard } from "@a2a-js/sdk";
 import { parseLegacyAgentCard } from "@a2a-js/sdk/compat/v0_3/client";
 import { describe, expect, it } from "@jest/globals";
 import { Ajv } from "ajv";
 import { type AgentCard, agentCardSchema, readCardSchema } from "../../../../contracts/a2a/card.ts";
-import { cardToV03, listInterfaces } from "../../../../contracts/a2a/v03/card.ts";
+import { cardToV03, createCombinedCard, listInterfaces } from "../../../../contracts/a2a/v03/card.ts";
 import published from "../../../fixtures/a2a/v0.3.0-schema.json" with { type: "json" };
 import { wire } from "../arbitraries.ts";
 
@@ -69,6 +70,30 @@ describe("the card of 1.0 as one of 0.3", () => {
   });
 });
 
+describe("the combined card", () => {
+  const combined = wire(createCombinedCard(card)) as Record<string, unknown>;
+
+  it("fits the schema that 0.3.0 published", () => {
+    const ajv = new Ajv({ strict: false }).addSchema(published, "a2a");
+    expect(ajv.validate("a2a#/definitions/AgentCard", combined) ? [] : ajv.errors).toEqual([]);
+    expect(combined).toMatchObject({ url, protocolVersion: "0.3.0", security: [{ token: [] }, { issuer: ["read"] }] });
+  });
+
+  it("has every member of the card of 1.0, except the signatures, which cover only that card", () => {
+    const { signatures: _, ...unsigned } = card;
+    expect(combined).toMatchObject(unsigned);
+    expect(combined).not.toHaveProperty("signatures");
+    expect(SdkAgentCard.toJSON(SdkAgentCard.fromJSON(combined))).toEqual(unsigned);
+  });
+
+  it("says of each security scheme both what 0.3 and what 1.0 reads", () => {
+    expect(combined.securitySchemes).toMatchObject({
+      token: { type: "http", scheme: "bearer", httpAuthSecurityScheme: { scheme: "bearer" } },
+      issuer: { type: "openIdConnect", openIdConnectSecurityScheme: { openIdConnectUrl: "https://issuer.test" } },
+    });
+  });
+});
+
 describe("a published card", () => {
   it("has nothing empty that it must have", () => {
     expect(agentCardSchema.safeParse(card).success).toBe(true);
@@ -108,11 +133,7 @@ describe("an agent can be reached", () => {
       },
       [{ ...old, protocolBinding: "GRPC" }, old],
     ],
-    [
-      "by both halves of a card that is of both versions",
-      { ...cardToV03(card), supportedInterfaces: card.supportedInterfaces },
-      [...card.supportedInterfaces, old],
-    ],
+    ["by both halves of a card that is of both versions", createCombinedCard(card), [...card.supportedInterfaces, old]],
     [
       "with the tenant that its interface is for",
       { ...bare, supportedInterfaces: [{ ...jsonRpc, protocolVersion: "1.0", tenant: "blue" }] },

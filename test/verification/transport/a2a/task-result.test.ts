@@ -217,6 +217,110 @@ describe("what comes of an A2A task", () => {
   );
 });
 
+const call = (name: string, args: object, more: object = {}) => ({
+  data: { id: "call-1", name, args },
+  metadata: { adk_type: "function_call", ...more },
+});
+const toolResponse = (response: object) => ({
+  data: { id: "call-1", name: "look_up", response },
+  metadata: { adk_type: "function_response" },
+});
+const waits = { adk_is_long_running: true };
+
+describe("an agent of Google's Agent Development Kit", () => {
+  it("keeps its thoughts and the records of its tools to itself", () => {
+    const artifacts = [
+      artifact(call("look_up", { city: "Tokyo" })),
+      artifact(toolResponse({ degrees: 31 })),
+      artifact({ data: { code: "1+1" }, metadata: { adk_type: "executable_code" } }),
+      artifact({ data: { output: "2" }, metadata: { adk_type: "code_execution_result" } }),
+      artifact(
+        { text: "The user wants the weather.", metadata: { adk_thought: true } },
+        { text: "It is 31 degrees.", metadata: { adk_thought: false } },
+      ),
+    ];
+    const history = [says("", { parts: [{ text: "Let me think.", metadata: { adk_thought: true } }] })];
+    const outcome = outcomeOf("COMPLETED", { artifacts, history });
+    expect(outcome).toEqual({ status: "success", response_text: "It is 31 degrees." });
+  });
+
+  it("shows progress and failures without its thoughts", () => {
+    const message = says("", { parts: [{ text: "Hm.", metadata: { adk_thought: true } }, { text: "One moment." }] });
+    expect(outcomeOf("WORKING", { message })).toMatchObject({ progress: { text: "One moment." } });
+    expect(outcomeOf("REJECTED", { message })).toMatchObject({ explanation: "One moment." });
+  });
+
+  it("attaches data that it does not mark", () => {
+    const artifacts = [artifact({ text: "here" }, { data: { a: 1 }, metadata: { adk_type: "report" } })];
+    expect(outcomeOf("COMPLETED", { artifacts })).toMatchObject({ artifacts: [{ data: { a: 1 } }] });
+  });
+
+  const questionOf = (...parts: object[]) =>
+    outcomeOf("INPUT_REQUIRED", { message: says("", { parts }), history: [says("An earlier text.")] });
+
+  it("asks with the name and the arguments of the tool that waits", () => {
+    const args = { purpose: "lunch", amount: 120 };
+    const asked = questionOf(call("look_up", {}), call("reimburse", args, waits), toolResponse({ status: "pending" }));
+    const prompt = `The tool \`reimburse\` waits for you. Its arguments:\n\n\`\`\`json\n${JSON.stringify(args, undefined, 2)}\n\`\`\``;
+    expect(asked).toEqual({ status: "input_required", task_id: "t1", prompt, question_id: "m1" });
+    const again = questionOf(call("reimburse", args), { text: "No input provided for function call id call-1" });
+    expect(again).toMatchObject({ prompt: `No input provided for function call id call-1\n\n${prompt}` });
+  });
+
+  it("asks for the approval of a tool with the name, the arguments and the hint of that tool", () => {
+    const originalFunctionCall = { id: "call-0", name: "delete_file", args: { path: "/a.txt" } };
+    const approval = (toolConfirmation: object) =>
+      Object(questionOf(call("adk_request_confirmation", { originalFunctionCall, toolConfirmation }, waits))).prompt;
+    const tool = 'The tool `delete_file` waits for you. Its arguments:\n\n```json\n{\n  "path": "/a.txt"\n}\n```';
+    expect(approval({ hint: "This is final.", confirmed: false })).toBe(`${tool}\n\nThis is final.`);
+    expect(approval({ confirmed: false })).toBe(tool);
+    expect(approval({ hint: "Please approve by responding with a FunctionResponse." })).toBe(tool);
+  });
+
+  it("asks for one approval with the choices that its reply can be made of", () => {
+    const approval = call("adk_request_confirmation", { originalFunctionCall: { name: "delete_file" } }, waits);
+    const options = [
+      { id: "adk-approve:call-1", label: "Approve", style: "primary" },
+      { id: "adk-deny:call-1", label: "Deny", style: "danger" },
+    ];
+    expect(questionOf(approval)).toMatchObject({ options });
+    expect(questionOf(approval, approval)).not.toHaveProperty("options");
+    expect(questionOf(call("reimburse", {}, waits))).not.toHaveProperty("options");
+  });
+
+  it("asks in the words of a request for input", () => {
+    const asked = questionOf(call("adk_request_input", { interruptId: "i", message: "Which branch?" }, waits));
+    expect(asked).toMatchObject({ prompt: "Which branch?" });
+  });
+
+  it("asks for credentials without showing the ones that it has", () => {
+    const authConfig = { rawAuthCredential: { oauth2: { clientSecret: "not-for-slack" } } };
+    const asked = questionOf(call("adk_request_credential", { authConfig }, waits));
+    expect(asked).toMatchObject({ kind: "auth", prompt: "The agent needs credentials for one of its tools." });
+    expect(JSON.stringify(asked)).not.toContain("not-for-slack");
+  });
+
+  it.each([null, [], 7, { args: {} }, { name: "" }, { name: 7 }])(
+    "asks with malformed calls as they are: %j",
+    (data) => {
+      const asked = questionOf({ data, metadata: { adk_type: "function_call" } });
+      expect(asked).toMatchObject({ prompt: `\`\`\`json\n${JSON.stringify(data, undefined, 2)}\n\`\`\`` });
+    },
+  );
+});
+
+describe("a question with data that holds no fields", () => {
+  it.each([[], [{ text: "Additional input is required." }]])(
+    "shows the data, below its text if it has one: %j",
+    (...texts) => {
+      const parts = [...texts, { data: { toolName: "delete_file" } }, { url: "https://files.example/a.pdf" }];
+      const asked = outcomeOf("INPUT_REQUIRED", { message: says("", { parts }) });
+      const data = '```json\n{\n  "toolName": "delete_file"\n}\n```';
+      expect(asked).toMatchObject({ prompt: [...texts.map(({ text }) => text), data].join("\n\n") });
+    },
+  );
+});
+
 describe("a message instead of a task", () => {
   it("is the answer", () => {
     const message = { ...says("hi"), parts: [{ text: "hi" }, { text: "there" }, { data: { a: 1 } }] };

@@ -192,6 +192,20 @@ describe("the other methods over A2A", () => {
     expect(message.parts).toEqual([{ data: { fields }, mediaType: "application/json" }]);
   });
 
+  it.each([
+    ["adk-approve:call-1", true],
+    ["adk-deny:call-1", false],
+  ])(
+    "answer a request for approval of Google's Agent Development Kit with the data that it reads: %s",
+    async (option_id, confirmed) => {
+      const agent = await agentOf({ answer: () => working });
+      await agent.call("answer_task", { task_id: "t1", option_id, user_id: "U1" });
+      const { message } = operations.SendMessage.parse(agent.calls[0]?.params);
+      const data = { id: "call-1", name: "adk_request_confirmation", response: { confirmed } };
+      expect(message.parts).toEqual([{ data, metadata: { adk_type: "function_response" } }]);
+    },
+  );
+
   it("cancel a task, and say so only where it is canceled", async () => {
     const states = ["TASK_STATE_CANCELED", "TASK_STATE_WORKING", "TASK_STATE_COMPLETED"];
     const agent = await agentOf({ answer: () => ({ result: task(states.shift() ?? "") }) });
