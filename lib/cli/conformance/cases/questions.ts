@@ -1,5 +1,6 @@
 /** Cases of tasks that are not known, and of tasks that ask. */
 import { randomUUID } from "node:crypto";
+import type { TaskResult } from "../../../../contracts/methods.ts";
 import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
 import {
@@ -13,7 +14,7 @@ import {
   skipWithoutMethod,
 } from "../expect.ts";
 import { markPattern, type PeerAnswer } from "../peer.ts";
-import { type AskingTask, followTask } from "../tasks.ts";
+import { type AskingTask, followTask, type Question } from "../tasks.ts";
 import { expectWhole } from "./execute.ts";
 
 const unknownAdvice = "Answer with task_not_found (-32061), or with method_not_found where you have no such method.";
@@ -73,21 +74,14 @@ export const questionCases: readonly ConformanceCase[] = [
     section: "`input_required`",
     needs: ["question/asks"],
     expects:
-      "get_task of a task that asks, twice: the same question with the same options, and the same question_id where there is one",
+      "get_task of a task that asks, twice: the same question with the same options, kind and expires_at, and the same question_id where there is one",
     advice: "Store the question with its id, and show it at every read until it is answered.",
     async check(run) {
-      const { taskId, question, sessionId } = await run.tasks.asking();
+      const task = await run.tasks.asking();
       const steps = [["first", 1] as const, ["second", 2] as const];
       return eachStep(run, steps, async () => {
-        const answer = await run.peer.call({ method: "get_task", params: { task_id: taskId }, sessionId });
-        const again = expectResult(answer, "get_task");
-        const isSame =
-          again.status === "input_required" &&
-          again.task_id === taskId &&
-          again.prompt === question.prompt &&
-          comparable(again.options) === comparable(question.options) &&
-          again.question_id === question.question_id;
-        if (!isSame) throw new Deviation(answer.came);
+        const answer = await readTask(run, task);
+        if (!isSameQuestion(expectResult(answer, "get_task"), task.question)) throw new Deviation(answer.came);
         return answer.came;
       });
     },
@@ -125,8 +119,7 @@ export const questionCases: readonly ConformanceCase[] = [
       expectError(await reply(run, others), ["invalid_state"]);
       run.step("get_task");
       const answer = await readTask(run, task);
-      const still = expectResult(answer, "get_task");
-      if (still.status !== "input_required" || still.question_id !== question_id) throw new Deviation(answer.came);
+      if (!isSameQuestion(expectResult(answer, "get_task"), task.question)) throw new Deviation(answer.came);
       return answer.came;
     },
   },
@@ -342,7 +335,23 @@ function stepReply(run: CaseRun, what: string, task: AskingTask): Promise<PeerAn
   return reply(run, task);
 }
 
-function readTask({ peer }: CaseRun, { taskId, sessionId }: AskingTask): Promise<PeerAnswer> {
+/** True if it asks the same as before, of the same task. */
+export function isSameQuestion(again: TaskResult, { expires_at: endsAt, ...question }: Question): boolean {
+  if (again.status !== "input_required" || !isSameTime(again.expires_at, endsAt)) return false;
+  const { task_id, prompt, options, fields, kind, question_id } = again;
+  return Object.entries({ task_id, prompt, options, fields, kind, question_id }).every(
+    ([name, value]) => comparable(value) === comparable(question[name as keyof typeof question]),
+  );
+}
+
+/** Some stores keep whole seconds. */
+function isSameTime(one: string | undefined, other: string | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  const [early, late] = [one, other].map((time) => Date.parse(time)).sort((a, b) => a - b) as [number, number];
+  return early === late || (early % 1000 === 0 && late - early < 1000);
+}
+
+export function readTask({ peer }: CaseRun, { taskId, sessionId }: AskingTask): Promise<PeerAnswer> {
   return peer.call({ method: "get_task", params: { task_id: taskId }, sessionId });
 }
 

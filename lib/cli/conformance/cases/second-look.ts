@@ -2,7 +2,7 @@
 import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
 import { eachStep, expectError, expectResult, hasReason, readPeerError, skipWithoutMethod } from "../expect.ts";
-import { expectSuccess, type Succeeded, sendTask } from "../tasks.ts";
+import { expectSuccess, type Succeeded } from "../tasks.ts";
 import { expectSameEnd } from "./accepted.ts";
 import { expectSameError, expectSameOutcome, repeat } from "./idempotency.ts";
 import { answerIdOf, reply } from "./questions.ts";
@@ -169,10 +169,10 @@ export const secondLookCases: readonly ConformanceCase[] = [
     expects: "the request of a canceled task sent again later: canceled, error -32076",
     advice: keepAdvice,
     async check(run) {
-      const { taskId: _taskId, ...task } = await run.tasks.toCancel();
+      const task = await run.tasks.toCancel();
       await pause(run, run.now());
       run.step("execute_task again");
-      return expectError((await sendTask(run, task)).answer, ["canceled"]);
+      return expectError((await repeat(run, task)).last, ["canceled"]);
     },
   },
   {
@@ -188,15 +188,14 @@ export const secondLookCases: readonly ConformanceCase[] = [
       const { question, ...task } = await run.tasks.asking();
       await pause(run, run.now());
       run.step("execute_task again");
-      const { answer } = await sendTask(run, task);
-      if (readPeerError(answer) !== undefined) return expectError(answer, outcomes);
-      const result = expectResult(answer, "execute_task");
+      const { last } = await repeat(run, task);
+      if (readPeerError(last) !== undefined) return expectError(last, outcomes);
+      const result = expectResult(last, "execute_task");
       const { question_id } = question;
       const isSame =
         result.status === "input_required" && (question_id === undefined || result.question_id === question_id);
-      const isOther = result.status !== "success" && result.task_id !== task.taskId;
-      if (isSame || isOther) throw new Deviation(answer.came);
-      return answer.came;
+      if (isSame) throw new Deviation(last.came);
+      return last.came;
     },
   },
   {
