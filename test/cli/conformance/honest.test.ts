@@ -111,7 +111,7 @@ const variants: readonly Variant[] = [
     (dialect): Variant => [
       `speaks ${dialect}`,
       () => serveHost(createHonestHost()),
-      { dialect, path: `/${dialect}`, texts: { slow: "stream, slow 3s" } },
+      { dialect, path: `/${dialect}`, texts: { slow: "slow 3s" } },
     ],
   ),
   ["answers at once and stores nothing", () => minimalEndpoint({ token }), { isIdempotent: false }],
@@ -214,7 +214,7 @@ const variants: readonly Variant[] = [
       return async (received) =>
         received.request.url.endsWith("/ping") ? json({ status: "HealthyBusy" }) : handle(received);
     },
-    { profile: "agentcore", texts: { slow: "stream, slow 3s" } },
+    { profile: "agentcore", texts: { slow: "slow 3s" } },
   ],
   ["is called without a second caller", () => serveHost(createHonestHost()), { hasSecondLook: false }],
   ["asks questions twice", () => serveHost(createHonestHost({ agent: echo })), { texts: { ask: "ask twice" } }],

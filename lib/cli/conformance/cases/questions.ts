@@ -13,7 +13,7 @@ import {
   readPeerResult,
   skipWithoutMethod,
 } from "../expect.ts";
-import { markPattern, type PeerAnswer } from "../peer.ts";
+import type { PeerAnswer } from "../peer.ts";
 import { type AskingTask, followTask, type Question } from "../tasks.ts";
 import { expectWhole } from "./execute.ts";
 
@@ -209,28 +209,6 @@ export const questionCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: "question/free-text",
-    level: "required",
-    section,
-    needs: ["question/asks"],
-    // Those cases probe the question while it is open.
-    after: ["authentication/own-tasks", "isolation/another-caller-answers"],
-    expects: "an answer in words, whether or not there are options: a result as of get_task",
-    advice: "Take text beside option_id. A person may reply in the thread instead of pressing a button.",
-    async check(run) {
-      const task = await run.tasks.askingForText();
-      const text = run.peer.mark("Neither of them, please.", task.sessionId);
-      const answer = await reply(run, task, { text, user_id: "U0CONFORMANCE" });
-      skipWithoutMethod(answer, "answer_task");
-      const { last } = await followTask(run, { ...task, answer });
-      if (readPeerError(answer) !== undefined) throw new Deviation(answer.came);
-      const named = (task.question.options ?? []).filter((option) => names(last, option));
-      const repeatsAnswer = text.match(markPattern)?.every((mark) => Buffer.from(last.body).includes(mark)) === true;
-      if (named.length === 1 && !repeatsAnswer) throw new Deviation(`${last.came}; words were given, and no option`);
-      return last.came;
-    },
-  },
-  {
     name: "question/other-answer",
     level: "required",
     section,
@@ -301,7 +279,7 @@ export const questionCases: readonly ConformanceCase[] = [
 ];
 
 /** True if the answer of the agent has the option's id or label as words of its own. */
-function names(answer: PeerAnswer, { id, label }: { id: string; label: string }): boolean {
+export function names(answer: PeerAnswer, { id, label }: { id: string; label: string }): boolean {
   const text = ` ${words(Object(readPeerResult(answer)).response_text)} `;
   return [id, label].some((name) => text.includes(` ${words(name)} `));
 }
