@@ -14,7 +14,7 @@ export type HttpHead = { status: number; headers: HttpHeaders };
 export type Collector<Body> = { add(chunk: Uint8Array): void; isDone?(): boolean; end(): Body };
 
 export type HttpRequest<Body> = {
-  method: "GET" | "POST";
+  method: "GET" | "POST" | "PUT";
   url: URL;
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;

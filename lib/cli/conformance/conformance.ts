@@ -45,15 +45,18 @@ export type ConformanceReport = {
 
 export const defaultTexts: Texts = {
   plain: "Good morning.",
-  slow: "stream, slow 25s",
+  slow: "slow 22s",
+  stream: "stream, plan, slow 22s",
   fail: "fail",
   ask: "ask me",
+  questions: "ask twice",
   form: "ask form",
-  file: "read files",
+  file: "read files, file, image",
 };
 
 const defaultWaits: Waits = {
-  secondLookMs: 10_000,
+  secondLookMs: 8_000,
+  lastLookMs: 30_000,
   pollMs: { least: 50, usual: 500, most: 1000 },
   hangUpMs: 200,
   retryMs: 500,

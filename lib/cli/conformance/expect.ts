@@ -85,9 +85,24 @@ export function skipWithoutMethod(answer: PeerAnswer, method: string): void {
   if (hasReason(answer, ["method_not_found"])) throw new NotApplicable(`the endpoint has no ${method}`);
 }
 
-/** A result without what may differ at each read. */
+/** A result without what may differ at each read: the order of keys, and the query of an artifact's `url`, which may be signed anew. */
 export function comparable(result: unknown): string {
-  return JSON.stringify(result);
+  const { artifacts } = Object(result);
+  const plain = Array.isArray(artifacts) ? { ...Object(result), artifacts: artifacts.map(withoutQuery) } : result;
+  return JSON.stringify(plain, (_key, value) => (isRecord(value) ? sortKeys(value) : value));
+}
+
+function withoutQuery(artifact: unknown): unknown {
+  const { url } = Object(artifact);
+  return typeof url === "string" ? { ...Object(artifact), url: url.replace(/\?[^#]*/, "") } : artifact;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function sortKeys(value: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 /** Runs `one` for each step, and returns the last answer's description. */

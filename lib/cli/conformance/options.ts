@@ -26,11 +26,13 @@ export const runOptions = {
   },
   text: text("a text that the agent answers with success", defaultTexts.plain),
   "slow-text": text("a text that keeps the agent busy for longer than one call waits", defaultTexts.slow),
+  "stream-text": text("the same, where the agent shows its answer meanwhile", defaultTexts.stream),
   "fail-text": text("a text that makes the agent fail", defaultTexts.fail),
   "ask-text": text("a text that makes the agent ask a question", defaultTexts.ask),
+  "questions-text": text("a text that makes the agent ask two questions, one after the other", defaultTexts.questions),
   "form-text": text("a text that makes the agent ask a question with fields", defaultTexts.form),
-  "file-text": text("a text at which the agent reads the attachments", defaultTexts.file),
-  "no-second-look": flag("leaves out the cases that look at tasks once more, 10 s after their end"),
+  "file-text": text("a text at which the agent reads the attachments and sends files", defaultTexts.file),
+  "no-second-look": flag("leaves out the cases that look at tasks once more, 8 to 30 s after their end"),
   budget: {
     type: "string",
     value: "S",
@@ -52,8 +54,10 @@ type RunValues = {
   profile?: string | undefined;
   text: string;
   "slow-text": string;
+  "stream-text": string;
   "fail-text": string;
   "ask-text": string;
+  "questions-text": string;
   "form-text": string;
   "file-text": string;
   "no-second-look": boolean;
@@ -72,8 +76,10 @@ export function readRunOptions(values: RunValues, profile: string): Omit<Conform
     texts: {
       plain: values.text,
       slow: values["slow-text"],
+      stream: values["stream-text"],
       fail: values["fail-text"],
       ask: values["ask-text"],
+      questions: values["questions-text"],
       form: values["form-text"],
       file: values["file-text"],
     },

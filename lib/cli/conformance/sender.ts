@@ -6,8 +6,10 @@ import { type Stranger, strangers, strangersHeaders } from "./strangers.ts";
 /** Callers other than the right one. `another` has a valid token of its own. The rest must be refused. */
 export type Caller = Stranger | "another";
 
+export type HttpMethod = "GET" | "POST" | "PUT";
+
 export type RawRequest = {
-  method?: "GET" | "POST";
+  method?: HttpMethod;
   /** Replaces the path of the endpoint. */
   path?: string;
   /** Replace the usual ones. A header that is `undefined` is not sent. */
@@ -61,7 +63,7 @@ type Credentials = {
 };
 /** Rejects with a SendError `no_credential`. */
 export type Authorize = (request: {
-  method: "GET" | "POST";
+  method: HttpMethod;
   url: URL;
   headers: Readonly<Record<string, string>>;
   body: Uint8Array;
@@ -97,7 +99,7 @@ export function createHttpSender(options: HttpSenderOptions): Sender {
     async send({ method = "POST", path, body, headers: given, sessionId, trace, signal, as }) {
       const target = path === undefined ? url : new URL(path, url);
       const headers = pickDefined({
-        "content-type": method === "POST" ? "application/json" : undefined,
+        "content-type": method === "GET" ? undefined : "application/json",
         accept: "application/json",
         "accept-encoding": "identity",
         "x-amzn-bedrock-agentcore-runtime-session-id": sessionId,
@@ -111,7 +113,7 @@ export function createHttpSender(options: HttpSenderOptions): Sender {
       const added = as === undefined || as === "another" ? own.headers : alterHeaders(own.headers, as);
       const sentToken = added?.authorization?.replace(/^\S+ /, "");
       for (const one of [token, sentToken]) if (one !== undefined && one.length >= 6) sentTokens.add(one);
-      const sent = method === "POST" ? body : undefined;
+      const sent = method === "GET" ? undefined : body;
       const request = { method, url: target, headers: { ...headers, ...added }, body: sent, signal };
       const collect = upTo(maxResponseBytes);
       try {

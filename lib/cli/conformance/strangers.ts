@@ -18,6 +18,12 @@ const fixed =
   () =>
     bearer(token);
 
+const addressHeaders = ["x-forwarded-for", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip"];
+const userHeaders = [
+  ...["x-forwarded-user", "x-forwarded-email", "x-forwarded-preferred-username", "x-remote-user", "remote-user"],
+  ...["x-auth-request-user", "x-authenticated-user", "x-user", "x-user-id", "x-amzn-oidc-identity", "x-api-key"],
+];
+
 const kinds = {
   nobody: ["no token", () => ({})],
   wrong: ["a token that nobody gave out", fixed(wrongToken)],
@@ -42,7 +48,15 @@ const kinds = {
   ],
   forwarded: [
     "no token, and headers that say that the request comes from this machine",
-    () => ({ "x-forwarded-for": "127.0.0.1", forwarded: "for=127.0.0.1" }),
+    () => ({
+      ...Object.fromEntries(addressHeaders.map((name) => [name, "127.0.0.1"])),
+      forwarded: "for=127.0.0.1",
+      "x-forwarded-host": "localhost",
+    }),
+  ],
+  named: [
+    "no token, and headers by which a proxy names its user",
+    () => Object.fromEntries(userHeaders.map((name) => [name, "admin"])),
   ],
   unsigned: [
     "a JWT with alg none in place of its signature, or else a wrong token",

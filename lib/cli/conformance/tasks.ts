@@ -12,12 +12,16 @@ export const channel = "C0CONFORMANCE";
 const maxPolls = 600;
 
 /** The texts that are sent to the agent behind the endpoint. */
-export type Texts = { plain: string; slow: string; fail: string; ask: string; form: string; file: string };
+export type Texts = Readonly<
+  Record<"plain" | "slow" | "stream" | "fail" | "ask" | "questions" | "form" | "file", string>
+>;
 
 /** How long the run waits. Tests shorten all of them. */
 export type Waits = {
   /** Between the end of a task and the second look at it. */
   secondLookMs: number;
+  /** Between the end of a task that ends soon and the second look at it. The slow task ends meanwhile. */
+  lastLookMs: number;
   /** Between two polls of a task. The endpoint's `poll_after_ms` counts within these bounds. */
   pollMs: { least: number; usual: number; most: number };
   /** Before the caller hangs up in the case of a lost response. */
@@ -135,14 +139,19 @@ export type SharedTasks = {
   askingForLastOption(): Promise<AskingTask>;
   /** Asks once more, for two answers at the same time. */
   askingForTwo(): Promise<AskingTask>;
-  /** Two questions that should have fields. */
+  /** Asks two questions, one after the other. */
+  askingTwice(): Promise<AskingTask>;
+  /** Three questions that should have fields. */
   askingWithFields(): Promise<AskingTask>;
   askingWithFieldsAgain(): Promise<AskingTask>;
+  askingForOtherValues(): Promise<AskingTask>;
   /** The first slow task, whatever came. Its text is long and unusual too. */
   slow(): Promise<SentTask>;
   /** The first slow task, accepted. */
   accepted(): Promise<AcceptedTask>;
   slowEnd(): Promise<EndedTask>;
+  /** The end of a slow task that shows its answer while it is written. */
+  streamed(): Promise<EndedTask>;
   /** Slow tasks to cancel by their task id and by their request id. */
   toCancel(): Promise<AcceptedTask>;
   toCancelByRequest(): Promise<AcceptedTask>;
@@ -150,8 +159,11 @@ export type SharedTasks = {
   timedOut(): Promise<EndedTask>;
 };
 
-/** Line ends, a space at the end of a line, characters beyond 16 bits, and more bytes than a short column of a database holds. */
-const unusual = `\r\n関所 🏯 \uff21 \n${"0123456789".repeat(30)}`;
+/**
+ * Line ends, a space at the end of a line, characters beyond 16 bits, full width and letters with accents of their own (not NFC), in
+ * 20,000 characters: more than one column or cell of a store may hold.
+ */
+const unusual = `\r\n関所 🏯 \uff21 か\u3099 e\u0301 \n`.padEnd(20_000, "街道を下ってきた者は手形を求められた。");
 
 /** `openPeer` makes the peer of one task. */
 export function createSharedTasks(
@@ -171,7 +183,7 @@ export function createSharedTasks(
   const accept = (task: () => Promise<SentTask>) => share(async () => toAccepted(await task(), texts.slow));
   const accepted = accept(slow);
   const askWith =
-    (text: string, option: "--ask-text" | "--form-text", more = "") =>
+    (text: string, option: `--${"ask" | "questions" | "form"}-text`, more = "") =>
     async (work: Work) =>
       toAsking(await followTask(work, await startTask(work, { text: text + more })), text, option);
   const [ask, askForm] = [askWith(texts.ask, "--ask-text"), askWith(texts.form, "--form-text")];
@@ -185,11 +197,14 @@ export function createSharedTasks(
     askingForText: share(ask),
     askingForLastOption: share(ask),
     askingForTwo: share(ask),
+    askingTwice: share(askWith(texts.questions, "--questions-text")),
     askingWithFields: share(askForm),
     askingWithFieldsAgain: share(askForm),
+    askingForOtherValues: share(askForm),
     slow,
     accepted,
     slowEnd: share(async (work) => followTask(work, await accepted())),
+    streamed: share(async (work) => followTask(work, await startTask(work, { text: texts.stream }))),
     toCancel: accept(together(second)),
     toCancelByRequest: accept(together(third)),
     timedOut: share(async (work) => followTask(work, await startTask(work, { text: texts.slow, timeout_ms: 50 }))),

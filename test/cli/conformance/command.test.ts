@@ -59,7 +59,16 @@ describe("sekisho conformance of our own host", () => {
     const config = join(folder, "far.json");
     writeFileSync(config, JSON.stringify({ destinations: { far }, routes: [{ destination: "far" }] }));
     const junit = join(folder, "far.xml");
-    const slow = ["--slow-text", "stream, slow 3s", "--other-auth", "bearer:OTHER_TOKEN", "--level", "strict"];
+    const slow = [
+      "--slow-text",
+      "slow 3s",
+      "--stream-text",
+      "stream, slow 3s",
+      "--other-auth",
+      "bearer:OTHER_TOKEN",
+      "--level",
+      "strict",
+    ];
     const args = ["--budget", "3600", "--destination", "far", "--config", config, "--json", "--junit", junit, ...slow];
     const ended = await commandHere(["conformance", ...args], { ...env, OTHER_TOKEN: otherToken });
     const report: JsonReport = JSON.parse(ended.stdout);

@@ -77,8 +77,14 @@ export function withBody(body: Uint8Array<ArrayBuffer>): { body?: Uint8Array<Arr
 }
 
 /** Short enough for a test, and in the proportions of a real run. */
-const texts = { slow: "stream, slow 1200ms" };
-const waits = { secondLookMs: 150, pollMs: { least: 10, usual: 20, most: 50 }, hangUpMs: 50, retryMs: 5 };
+const texts = { slow: "slow 1200ms", stream: "stream, plan, slow 1200ms" };
+const waits = {
+  secondLookMs: 150,
+  lastLookMs: 150,
+  pollMs: { least: 10, usual: 20, most: 50 },
+  hangUpMs: 50,
+  retryMs: 5,
+};
 
 /** `path` is that of the address, and `token` that of the first caller. */
 export type ConformOptions = Partial<ConformanceOptions> & { path?: string; token?: string };

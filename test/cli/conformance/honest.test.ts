@@ -3,6 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { runAgent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
+import { parseJson } from "../../../lambdas/shared/untrusted-input.ts";
 import type { ConformanceReport } from "../../../lib/cli/conformance/conformance.ts";
 import { json, raw } from "../../doubles/answers.ts";
 import { minimalEndpoint } from "../../doubles/minimal-endpoint.ts";
@@ -44,6 +45,33 @@ function busy(handle: Handle): Handle {
   };
 }
 
+/** Keys in another order, at every depth, as a store of binary JSON returns them. */
+function reorderKeys(value: Json): Json {
+  if (Array.isArray(value)) return value.map(reorderKeys);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([key, member]) => [key, reorderKeys(member)]),
+  );
+}
+
+/** Accepts the repetition of a task too, whatever its outcome is, and tells the outcome by `get_task` only. */
+function acceptEverything(handle: Handle): Handle {
+  const taskIds = new Map<string, string>();
+  return changing(handle, (answer, request) => {
+    const { method, id, params } = Object(parseJson(Buffer.from(request)));
+    if (method !== "execute_task") return;
+    const key = `${id} ${params?.text}`;
+    const taskId = answer.result?.task_id ?? taskIds.get(key);
+    const isRefused = ["already_exists", "invalid_params", "unauthenticated"].includes(answer.error?.data?.reason);
+    if (taskId === undefined || isRefused) return;
+    taskIds.set(key, taskId);
+    delete answer.error;
+    answer.result = { status: "accepted", task_id: taskId };
+  });
+}
+
 /** Answers with all texts of its session so far, as an agent does that has a memory. */
 function createRememberingAgent(): Agent {
   const memory = new Map<string, string>();
@@ -83,7 +111,7 @@ const variants: readonly Variant[] = [
     (dialect): Variant => [
       `speaks ${dialect}`,
       () => serveHost(createHonestHost()),
-      { dialect, path: `/${dialect}`, texts: { slow: "stream, slow 3s" } },
+      { dialect, path: `/${dialect}`, texts: { slow: "slow 3s" } },
     ],
   ),
   ["answers at once and stores nothing", () => minimalEndpoint({ token }), { isIdempotent: false }],
@@ -141,6 +169,29 @@ const variants: readonly Variant[] = [
       };
     },
   ],
+  [
+    "signs the addresses of its files anew at each read",
+    () => {
+      let reads = 0;
+      return changing(serveHost(createHonestHost()), ({ result }) => {
+        reads += 1;
+        if (result?.status !== "success") return;
+        result.artifacts = [{ url: `https://files.sekisho.invalid/a?expires=${reads}&signature=${reads}` }];
+      });
+    },
+  ],
+  [
+    "keeps its results in a store of binary JSON",
+    () =>
+      changing(serveHost(createHonestHost()), (answer, request) => {
+        if (answer.result?.status === "success") answer.result.artifacts = [{ data: { b: [{ d: 1, c: 2 }], a: null } }];
+        if (request.includes('"get_task"')) answer.result = reorderKeys(answer.result);
+      }),
+  ],
+  [
+    "answers every execute_task with accepted",
+    () => acceptEverything(serveHost(createHonestHost({ syncBudgetMs: 1 }))),
+  ],
   ["is busy now and then", () => busy(serveHost(createHonestHost()))],
   [
     "says the same artifacts as text, data and https addresses",
@@ -163,7 +214,7 @@ const variants: readonly Variant[] = [
       return async (received) =>
         received.request.url.endsWith("/ping") ? json({ status: "HealthyBusy" }) : handle(received);
     },
-    { profile: "agentcore", texts: { slow: "stream, slow 3s" } },
+    { profile: "agentcore", texts: { slow: "slow 3s" } },
   ],
   ["is called without a second caller", () => serveHost(createHonestHost()), { hasSecondLook: false }],
   ["asks questions twice", () => serveHost(createHonestHost({ agent: echo })), { texts: { ask: "ask twice" } }],

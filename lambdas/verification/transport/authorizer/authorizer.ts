@@ -4,7 +4,7 @@ import { isLoopbackHost, isSecureUrl } from "../../../../contracts/loopback.ts";
 import { parseUrl } from "../../../shared/untrusted-input.ts";
 
 export type AuthorizableRequest = {
-  method: "GET" | "POST";
+  method: "GET" | "POST" | "PUT";
   url: URL;
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;

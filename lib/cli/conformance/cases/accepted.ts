@@ -116,18 +116,21 @@ export const acceptedCases: readonly ConformanceCase[] = [
     level: "required",
     section: "`accepted`",
     needs: accepted,
-    expects: "partial_text in the progress of a slow task: a text of at most 12,000 characters",
+    expects: "partial_text in the progress of a task that shows its answer: a text of at most 12,000 characters",
     advice: "Cut partial_text at 12,000 characters, or leave it out.",
-    async check({ peer, tasks }) {
-      const { taskId, sessionId } = await tasks.accepted();
-      // An endpoint that knows long polls answers within this time, when there is progress.
-      const params = { task_id: taskId, wait_ms: 1000 };
-      const answer = await peer.call({ method: "get_task", params, sessionId });
-      // The contract's reader ignores a malformed text, so the raw answer is checked.
-      const { partial_text: text } = Object(Object(readPeerResult(answer)).progress);
-      if (!isSet(text)) throw new NotApplicable("no part of the answer came before its end");
-      if (typeof text !== "string" || text.length > maxPartialTextLength) throw new Deviation(answer.came);
-      return answer.came;
+    async check({ tasks, observations }) {
+      const { sessionId } = await tasks.streamed();
+      // The contract's reader ignores a malformed text, so the raw answers are checked.
+      const parts = observations.flatMap(({ answer, sessionId: session }) => {
+        const { partial_text: text } = Object(Object(readPeerResult(answer)).progress);
+        return session === sessionId && isSet(text) ? [{ text, came: answer.came }] : [];
+      });
+      const isMalformed = ({ text }: { text: unknown }) =>
+        typeof text !== "string" || text.length > maxPartialTextLength;
+      const malformed = parts.find(isMalformed);
+      if (malformed !== undefined) throw new Deviation(malformed.came);
+      if (parts.length === 0) throw new NotApplicable("no part of the answer came before its end (--stream-text)");
+      return `${parts.length} parts of the answer`;
     },
   },
   {

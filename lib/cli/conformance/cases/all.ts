@@ -3,6 +3,7 @@ import type { ConformanceCase } from "../case.ts";
 import { acceptedCases, cancelCases, endedCases } from "./accepted.ts";
 import { boundCases } from "./bounds.ts";
 import { authenticationCases, headerCases, otherCases } from "./callers.ts";
+import { conversationCases, fileCases } from "./conversations.ts";
 import { envelopeCases } from "./envelope.ts";
 import { executeCases } from "./execute.ts";
 import { failureCases } from "./failures.ts";
@@ -11,6 +12,7 @@ import { idempotencyCases } from "./idempotency.ts";
 import { hostileCases, isolationCases } from "./isolation.ts";
 import { questionFieldCases } from "./question-fields.ts";
 import { questionCases, unknownTaskCases } from "./questions.ts";
+import { replyCases } from "./replies.ts";
 import { secondLookCases } from "./second-look.ts";
 import { leakCases, rawCases } from "./sums.ts";
 
@@ -23,12 +25,15 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...unknownTaskCases,
   ...failureCases,
   ...questionCases,
+  ...replyCases,
   ...questionFieldCases,
   ...acceptedCases,
   ...cancelCases,
   ...endedCases,
   ...feedbackCases,
+  ...fileCases,
   ...idempotencyCases,
+  ...conversationCases,
   ...isolationCases,
   ...secondLookCases,
   ...otherCases,

@@ -17,11 +17,12 @@ type Judge = (result: Result, observation: Observation, run: CaseRun) => string 
 function bound(
   name: string,
   statuses: readonly string[],
-  { section, expects, advice, judge }: Pick<ConformanceCase, "section" | "expects" | "advice"> & { judge: Judge },
+  given: Pick<ConformanceCase, "section" | "expects" | "advice"> & { judge: Judge; level?: "strict" },
 ): ConformanceCase {
+  const { section, expects, advice, judge, level = "required" } = given;
   return {
     name: `bounds/${name}`,
-    level: "required",
+    level,
     section,
     expects,
     advice,
@@ -90,6 +91,22 @@ export const boundCases: readonly ConformanceCase[] = [
     judge: ({ poll_after_ms: ms }) =>
       ms === undefined || isWithin(ms, { least: 0, most: maxPollAfterMs }) ? undefined : `poll_after_ms is ${ms}`,
   }),
+  bound("late-poll", ["accepted"], {
+    level: "strict",
+    section: "`accepted`",
+    expects: "poll_after_ms above a minute: only of a task that does not end within that minute",
+    advice: "Ask for the next poll when news is likely. A person waits for the answer until then.",
+    judge({ poll_after_ms: ms, task_id: taskId }, { atMs }, { observations }) {
+      const isEnd = ({ params, answer }: Observation) =>
+        Object(params).task_id === taskId &&
+        isSet(readPeerResult(answer)) &&
+        Object(readPeerResult(answer)).status === "success";
+      const end = ms > minuteMs ? observations.find((one) => one.atMs > atMs && isEnd(one)) : undefined;
+      return end !== undefined && end.atMs - atMs < minuteMs
+        ? `the task was over ${Math.ceil((end.atMs - atMs) / 1000)} s later`
+        : undefined;
+    },
+  }),
   bound("expires-at", ["accepted"], {
     section: "`accepted`",
     expects: "expires_at of a task: at least a minute and its poll_after_ms ahead, and at most a year",
@@ -127,8 +144,10 @@ export const boundCases: readonly ConformanceCase[] = [
   }),
   bound("artifacts", ["success"], {
     section: "`success`",
-    expects: "each artifact: one of text, base64, data and url; a url is public https without credentials",
-    advice: "Give each file one content. Files by url need https, and no user name or password in it.",
+    expects:
+      "each artifact: one of text, base64, data and url; an image or PDF in base64 has the bytes of its type; a url is public https without credentials",
+    advice:
+      "Give each file one content, whole and byte by byte. Files by url need https, and no user name or password in it.",
     judge({ artifacts = [] }, _seen, { peer }) {
       const problems = (Array.isArray(artifacts) ? artifacts : []).map((one) => judgeArtifact(one, peer.isLocal));
       return problems.find((problem) => problem !== undefined);
@@ -170,11 +189,28 @@ function sizeOf(part: unknown): number {
   return Buffer.byteLength(typeof part === "string" ? part : JSON.stringify(part));
 }
 
+/** How files of a type begin, and what is at their end, in Latin-1. */
+const typeBytes: Readonly<Record<string, readonly [head: string, tail: string]>> = {
+  "image/png": ["\x89PNG\r\n\x1a\n", "IEND\xaeB`\x82"],
+  "image/jpeg": ["\xff\xd8\xff", "\xff\xd9"],
+  "image/gif": ["GIF8", ";"],
+  "application/pdf": ["%PDF-", "%%EOF"],
+};
+
+/** True of a type that is not recognized. */
+function isOfType(bytes: Buffer, mimetype: unknown): boolean {
+  const [head, tail] = typeBytes[String(mimetype)] ?? ["", ""];
+  const text = bytes.toString("latin1");
+  return text === "" || (text.startsWith(head) && text.includes(tail));
+}
+
 function judgeArtifact(artifact: unknown, isLocal: boolean): string | undefined {
   if (!artifactSchema.safeParse(artifact).success) return "an artifact does not fit its schema";
-  const { text, base64, data, url } = Object(artifact);
+  const { text, base64, data, url, mimetype } = Object(artifact);
   const contents = [text, base64, data, url].filter((one) => one !== undefined);
   if (contents.length !== 1) return `an artifact has ${contents.length} contents`;
+  if (base64 !== undefined && !isOfType(Buffer.from(String(base64), "base64"), mimetype))
+    return `an artifact is no ${mimetype}`;
   if (url === undefined) return undefined;
   const parsed = URL.parse(String(url));
   if (parsed === null) return "an artifact's url is none";

@@ -41,6 +41,8 @@ export const headerCases = headers.map(([name, level, what, given]): Conformance
   };
 });
 
+const vote = { vote: "up", voter_id: "stranger", voted_at: "2026-11-26T08:00:00.000Z" };
+
 /** Every method, so that none is forgotten. The ids are of no task. */
 function probes(): [method: string, params: object][] {
   const task_id = randomUUID();
@@ -50,7 +52,7 @@ function probes(): [method: string, params: object][] {
     ["get_task", { request_id: task_id }],
     ["cancel_task", { task_id }],
     ["answer_task", { task_id, text: "yes" }],
-    ["feedback", { task_id, vote: "up", voter_id: "stranger", voted_at: "2026-11-26T08:00:00.000Z" }],
+    ["feedback", { task_id, ...vote }],
     ["rpc.discover", {}],
     ["sekisho.no_such_method", {}],
   ];
@@ -78,15 +80,18 @@ export const authenticationCases: readonly ConformanceCase[] = [
     advice: "Check the credentials before you look for the task.",
     async check(run) {
       requireCaller(run, "nobody");
-      const { requestId, last, sessionId } = await run.tasks.plain();
+      const { requestId, last, sessionId, params: content } = await run.tasks.plain();
       const { task_id = requestId } = Object(last.response && "result" in last.response && last.response.result);
       const asking = await run.tasks.askingForText().catch(() => undefined);
       // In the session of the task, which must be no proof of who calls.
-      const steps: [method: string, params: object, sessionId: string][] = [
+      const steps: [method: string, params: object, sessionId: string, id?: string][] = [
         ["get_task", { request_id: requestId }, sessionId],
         ["get_task", { task_id }, sessionId],
         ["cancel_task", { request_id: requestId }, sessionId],
         ["execute_task", { channel, text: "A stranger sends this." }, sessionId],
+        // The id of a request that is known, with its content: a store would have the outcome.
+        ["execute_task", content, sessionId, requestId],
+        ["feedback", { request_id: requestId, ...vote }, sessionId],
       ];
       if (asking !== undefined) {
         steps.push(["get_task", { task_id: asking.taskId }, asking.sessionId]);
@@ -94,8 +99,8 @@ export const authenticationCases: readonly ConformanceCase[] = [
         steps.push(["cancel_task", { task_id: asking.taskId }, asking.sessionId]);
       }
       const all = strangers.flatMap((as) =>
-        steps.map(([method, params, session]) => {
-          const call = { method, params, as, sessionId: session };
+        steps.map(([method, params, session, id]) => {
+          const call = { method, params, as, sessionId: session, ...(id !== undefined && { id }) };
           return [`${method} by ${Object.keys(params)[0]}, ${as}`, call] as const;
         }),
       );
@@ -108,7 +113,8 @@ export const authenticationCases: readonly ConformanceCase[] = [
     profile: "https",
     section: "Transport",
     needs: ["authentication/nobody"],
-    expects: "no token, at other paths, with a query and with another content type: no answer that serves the caller",
+    expects:
+      "no token, at other paths, with a query, another content type, another HTTP method and in a list: no answer that serves the caller",
     advice: "Check the credentials of every request, whatever its path and its headers are.",
     async check(run) {
       requireCaller(run, "nobody");
@@ -125,12 +131,17 @@ export const authenticationCases: readonly ConformanceCase[] = [
         ["a query", { path: "?a=1" }],
         ["/", { path: "/" }],
         ["/invocations", { path: "/invocations" }],
+        ["/health", { path: "/health" }],
+        ["/ping", { path: "/ping" }],
         ["text/plain", { headers: { "content-type": "text/plain" } }],
+        ["PUT", { method: "PUT" }],
+        ["a list of requests", { body: `[${body}]` }],
       ];
       return eachStep(run, requests, async (request) => {
         const answer = await peer.send({ id, body, as: "nobody", ...request });
         const isServed = answer.response !== undefined && ("result" in answer.response || hasReason(answer, served));
-        if (isServed) throw new Deviation(answer.came);
+        const isListServed = Array.isArray(answer.json) && answer.json.some((one) => "result" in Object(one));
+        if (isServed || isListServed) throw new Deviation(answer.came);
         return answer.came;
       });
     },
@@ -141,17 +152,23 @@ export const authenticationCases: readonly ConformanceCase[] = [
     section: "Transport",
     profile: "https",
     needs: ["execute/answers", "authentication/nobody"],
-    expects: "GET without a token: nothing about the tasks",
+    expects: "GET without a token, at other paths too: nothing about the tasks",
     advice: "Serve no list of tasks without credentials.",
     async check(run) {
       requireCaller(run, "nobody");
       const { requestId, last, params } = await run.tasks.plain();
       const { task_id: taskId = requestId } = Object(readPeerResult(last));
-      const answer = await run.peer.send({ as: "nobody", method: "GET", body: "" });
-      const text = Buffer.from(answer.body).toString();
       const known = [requestId, String(taskId), ...(String(params.text).match(markPattern) ?? [])];
-      if (known.some((one) => text.includes(one))) throw new Deviation(answer.came);
-      return answer.came;
+      const paths: [string, object][] = [
+        ["GET", {}],
+        ...["/tasks", "/health", "/metrics", `/tasks/${taskId}`].map((path): [string, object] => [path, { path }]),
+      ];
+      return eachStep(run, paths, async (path) => {
+        const answer = await run.peer.send({ as: "nobody", method: "GET", body: "", ...path });
+        const text = Buffer.from(answer.body).toString();
+        if (known.some((one) => text.includes(one))) throw new Deviation(answer.came);
+        return answer.came;
+      });
     },
   },
   {
@@ -177,7 +194,7 @@ function refuses(run: CaseRun, as: Stranger): Promise<string> {
 
 async function expectRefusal(
   { peer }: CaseRun,
-  call: { method: string; params: object; as: Stranger; sessionId?: string },
+  call: { method: string; params: object; as: Stranger; sessionId?: string; id?: string },
 ) {
   const answer = await peer.call(call);
   if (isRefusedCaller(answer)) return answer.came;

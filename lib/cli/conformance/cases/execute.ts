@@ -17,7 +17,8 @@ import {
   startTask,
 } from "../tasks.ts";
 
-const japanese = "関所を通る 🏯👩‍💻 ＡＢ１ 終";
+/** With letters that NFC would join, and others that NFKC would replace. */
+const japanese = "関所を通る 🏯👩‍💻 ＡＢ１ か\u3099 e\u0301 ﬁ 終";
 const attachment = {
   id: "F0CONFORMANCE",
   name: "関所.txt",
@@ -219,7 +220,7 @@ async function checkText(run: CaseRun, text: string): Promise<string> {
   throw new Deviation(`${came}; the agent repeats other texts word for word, but not this one`);
 }
 
-async function repeatsTexts({ tasks }: CaseRun): Promise<boolean> {
+export async function repeatsTexts({ tasks }: CaseRun): Promise<boolean> {
   return (await Promise.all([tasks.plain(), tasks.plainAgain()])).every(isRepeated);
 }
 

@@ -6,6 +6,7 @@ import { comparable, eachStep, expectError, expectResult, readPeerError } from "
 import { newSessionId, type PeerAnswer } from "../peer.ts";
 import {
   channel,
+  type EndedTask,
   expectSuccess,
   followTask,
   markParams,
@@ -16,6 +17,7 @@ import {
 } from "../tasks.ts";
 import { expectSameTask, loseResponse } from "./accepted.ts";
 import { botToken } from "./execute.ts";
+import { isSameQuestion } from "./questions.ts";
 
 const common = { level: "idempotent", section: "`execute_task`", needs: ["execute/answers"] } as const;
 const storeAdvice =
@@ -48,7 +50,7 @@ export const idempotencyCases: readonly ConformanceCase[] = [
       const { sessionId } = run.peer;
       const other = { ...file("b"), name: "b.txt", expires_at: new Date(Date.now() + 3600_000).toISOString() };
       const changed = { timeout_ms: 50_000, history, session_id: sessionId, bot_token: botToken, attachments: [other] };
-      const again = await repeat(run, { ...first, sessionId, params: { ...first.params, ...changed } });
+      const again = await repeat(run, { ...first, params: { ...first.params, ...changed } }, sessionId);
       // An agent may fail at a file that it cannot read.
       if (readPeerError(first.last) !== undefined) return expectSameError(first.last, again.last);
       return expectSameOutcome(expectSuccess(first), again);
@@ -152,13 +154,10 @@ export const idempotencyCases: readonly ConformanceCase[] = [
     expects: "the request of a task that asks, sent again: the same task_id and the same question",
     advice: storeAdvice,
     async check(run) {
-      const { taskId, question, ...task } = await run.tasks.askingAgain();
-      const { answer } = await sendTask(run, task);
-      const again = expectResult(answer, "execute_task");
-      const isSame =
-        again.status === "input_required" && again.task_id === taskId && again.question_id === question.question_id;
-      if (!isSame) throw new Deviation(answer.came);
-      return answer.came;
+      const task = await run.tasks.askingAgain();
+      const { last } = await repeat(run, task);
+      if (!isSameQuestion(expectResult(last, "execute_task"), task.question)) throw new Deviation(last.came);
+      return last.came;
     },
   },
   {
@@ -185,10 +184,7 @@ export const idempotencyCases: readonly ConformanceCase[] = [
     needs: ["cancel/then-read"],
     expects: "a canceled task sent again: canceled, error -32076",
     advice: "A repetition gets the stored outcome, also where that is canceled.",
-    async check(run) {
-      const { taskId: _taskId, ...task } = await run.tasks.toCancel();
-      return expectError((await sendTask(run, task)).answer, ["canceled"]);
-    },
+    check: async (run) => expectError((await repeat(run, await run.tasks.toCancel())).last, ["canceled"]),
   },
   {
     name: "idempotency/failed",
@@ -230,11 +226,21 @@ async function start({ peer }: CaseRun, params: Readonly<Record<string, unknown>
   return { requestId: randomUUID(), sessionId, params: markParams(peer, params, sessionId) };
 }
 
+/**
+ * Sends the request again, perhaps in another session, and follows it to its outcome. `accepted` is an answer to every repetition, with
+ * the `task_id` of the task.
+ */
 export async function repeat(
   run: CaseRun,
-  { requestId, sessionId, params }: Pick<SentTask, "requestId" | "sessionId" | "params">,
-) {
-  return followTask(run, await sendTask(run, { requestId, sessionId, params }));
+  first: Pick<SentTask, "requestId" | "sessionId" | "params"> & { taskId?: string | undefined },
+  elsewhere = first.sessionId,
+): Promise<EndedTask> {
+  const { requestId, sessionId, params, taskId } = first;
+  const repetition = await sendTask(run, { requestId, sessionId: elsewhere, params });
+  const again = await followTask(run, { ...repetition, sessionId });
+  const isOther = taskId !== undefined && again.taskId !== undefined && again.taskId !== taskId;
+  if (isOther) throw new Deviation(`${again.answer.came}; the task was accepted as ${taskId}`);
+  return again;
 }
 
 /** Sends one request so many times, all but the last of them at the same time, and counts the reads of its file. */
@@ -246,7 +252,7 @@ async function countReads(run: CaseRun, times: number, { conflict = false } = {}
   const send = async () => followTask(run, await sendTask(run, task));
   await Promise.all(Array.from({ length: Math.max(times - 1, 1) }, send));
   if (conflict) await sendTask(run, { ...task, params: { ...task.params, channel: "C1CONFORMANCE" } });
-  if (times > 1) await repeat(run, { ...task, sessionId: newSessionId() });
+  if (times > 1) await repeat(run, task, newSessionId());
   return files?.count(key) ?? 0;
 }
 

@@ -12,7 +12,16 @@ import {
   readPeerResult,
 } from "../expect.ts";
 import { markPattern, type PeerOfCase } from "../peer.ts";
-import { type EndedTask, followTask, markParams, runToSuccess, type SentTask, sendTask, startTask } from "../tasks.ts";
+import {
+  type EndedTask,
+  followTask,
+  markParams,
+  type Question,
+  runToSuccess,
+  type SentTask,
+  sendTask,
+  startTask,
+} from "../tasks.ts";
 
 const ownAdvice =
   "Keep each task under its authenticated caller, and find it for that caller alone. task_not_found tells others the least.";
@@ -51,16 +60,7 @@ export const isolationCases: readonly ConformanceCase[] = [
       const second = await followTask(run, await startTask(run, { text: run.texts.plain }, { sessionId }));
       run.step("the end of the slow task");
       const first = await run.tasks.slowEnd();
-      // An agent may remember its conversation, but it answers what it was asked.
-      const answers = [first, second].map(({ last, params }) => {
-        const body = Buffer.from(last.body).toString();
-        return { last, holds: (mark: string) => body.includes(mark), own: marksOf(params) };
-      });
-      for (const { last, holds, own } of answers) {
-        const others = answers.flatMap((other) => other.own).filter((mark) => !own.includes(mark));
-        if (others.some(holds) && !own.some(holds)) throw new Deviation(`${last.came}; that is about another task`);
-      }
-      return second.last.came;
+      return expectAboutItself([first, second]);
     },
   },
   {
@@ -96,7 +96,7 @@ export const isolationCases: readonly ConformanceCase[] = [
     section: "Transport",
     needs: ["accepted/by-task-id"],
     expects:
-      "get_task, cancel_task and answer_task of a task, by another caller: task_not_found, error -32061, or permission_denied",
+      "get_task, also held, cancel_task and answer_task of a task, by another caller: task_not_found, error -32061, or permission_denied",
     advice: ownAdvice,
     async check(run) {
       return expectUnseen(await asAnother(run), await run.tasks.accepted());
@@ -160,7 +160,7 @@ export const isolationCases: readonly ConformanceCase[] = [
     section: "Transport",
     needs: ["question/asks"],
     expects:
-      "get_task and answer_task of a task that asks, by another caller: task_not_found, error -32061, or permission_denied",
+      "get_task and answer_task of a task that asks, in words and by an option, by another caller: task_not_found, error -32061, or permission_denied",
     advice: ownAdvice,
     async check(run) {
       return expectUnseen(await asAnother(run), await run.tasks.askingForText());
@@ -203,25 +203,42 @@ async function asAnother(run: CaseRun): Promise<CaseRun> {
 /** The caller of the run knows the ids of a task that is not its own. */
 async function expectUnseen(
   run: CaseRun,
-  { taskId, requestId, sessionId }: Pick<SentTask, "requestId" | "sessionId"> & { taskId: string | undefined },
+  task: Pick<SentTask, "requestId" | "sessionId"> & { taskId: string | undefined; question?: Question },
 ): Promise<string> {
-  const byRequest = { request_id: requestId };
-  const calls: [method: string, params: object][] = [
-    ["get_task", byRequest],
-    ["cancel_task", byRequest],
-  ];
-  if (taskId !== undefined) {
-    const byTask = { task_id: taskId };
-    calls.push(["get_task", byTask], ["answer_task", { ...byTask, text: "yes" }], ["cancel_task", byTask]);
+  const { taskId, requestId, sessionId, question } = task;
+  const byTask = { task_id: taskId };
+  const keys: object[] = [{ request_id: requestId }, ...(taskId === undefined ? [] : [byTask])];
+  const calls = keys.flatMap((key): [method: string, params: object][] => [
+    ["get_task", key],
+    ["get_task", { ...key, wait_ms: 100 }],
+  ]);
+  if (taskId !== undefined) calls.push(["answer_task", { ...byTask, text: "yes" }]);
+  for (const { id } of question?.options?.slice(0, 1) ?? []) {
+    const { question_id } = question ?? {};
+    calls.push(["answer_task", { ...byTask, option_id: id, ...(question_id !== undefined && { question_id }) }]);
   }
+  for (const key of keys) calls.push(["cancel_task", key]);
   const steps = calls.map(
-    ([method, params]) => [`${method} by ${Object.keys(params)[0]}`, { method, params, sessionId }] as const,
+    ([method, params]) => [`${method} by ${Object.keys(params).join(", ")}`, { method, params, sessionId }] as const,
   );
   return eachStep(run, steps, async (call) => expectUnseenTask(await run.peer.call(call)));
 }
 
 function marksOf({ text }: SentTask["params"]): readonly string[] {
   return String(text).match(markPattern) ?? [];
+}
+
+/** Of tasks in one session. An agent may remember its conversation, but it answers what it was asked. */
+export function expectAboutItself(tasks: readonly Pick<EndedTask, "last" | "params">[]): string {
+  const answers = tasks.map(({ last, params }) => {
+    const body = Buffer.from(last.body).toString();
+    return { last, holds: (mark: string) => body.includes(mark), own: marksOf(params) };
+  });
+  for (const { last, holds, own } of answers) {
+    const others = answers.flatMap((other) => other.own).filter((mark) => !own.includes(mark));
+    if (others.some(holds) && !own.some(holds)) throw new Deviation(`${last.came}; that is about another task`);
+  }
+  return answers.map(({ last }) => last.came).join("; ");
 }
 
 /** The end of a task holds no mark of the others. */

@@ -2,9 +2,10 @@
 import type { FieldValue, QuestionField } from "../../../../contracts/question-fields.ts";
 import type { ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
-import { comparable, expectError, expectResult, readPeerError, skipWithoutMethod } from "../expect.ts";
+import { comparable, expectError, expectResult, readPeerError, readPeerResult, skipWithoutMethod } from "../expect.ts";
+import type { PeerAnswer } from "../peer.ts";
 import { type AskingTask, followTask } from "../tasks.ts";
-import { reply } from "./questions.ts";
+import { readTask, reply } from "./questions.ts";
 
 const section = "`answer_task`";
 const noField = "x.conformance";
@@ -74,8 +75,9 @@ export const questionFieldCases: readonly ConformanceCase[] = [
     needs: ["question/bad-fields"],
     // That case needs the question open.
     after: ["question/names-field"],
-    expects: "values that fit the fields, twice: a result as of get_task, and the same again",
-    advice: "Take the values of the fields as the answer. The same values again get the same result.",
+    expects:
+      "values that fit the fields, twice: a result as of get_task, and the same again; and the last choices, greatest numbers, longest texts and a leap day",
+    advice: "Take every value that fits its field, as it is. The same values again get the same result.",
     async check(run) {
       const task = await run.tasks.askingWithFields();
       const values = { fields: goodValues(fieldsOf(task)) };
@@ -84,10 +86,16 @@ export const questionFieldCases: readonly ConformanceCase[] = [
       run.step("once more");
       expectResult(await reply(run, task, values), "answer_task");
       run.step("get_task");
-      const { taskId, sessionId } = task;
-      const answer = await run.peer.call({ method: "get_task", params: { task_id: taskId }, sessionId });
-      const { last } = await followTask(run, { ...task, answer });
-      return last.came;
+      const { last } = await followTask(run, { ...task, answer: await readTask(run, task) });
+      const other = await run.tasks.askingForOtherValues();
+      const otherValues = { fields: lastValues(fieldsOf(other)) };
+      run.step("the last choices, greatest numbers, longest texts and a leap day");
+      const answer = await reply(run, other, otherValues);
+      expectResult(answer, "answer_task");
+      const { last: end } = await followTask(run, { ...other, answer });
+      if (namesAll(last, values.fields) && !namesAll(end, otherValues.fields))
+        throw new Deviation(`${end.came}; other values were given`);
+      return end.came;
     },
   },
   {
@@ -116,6 +124,34 @@ function fieldsOf({ question, last }: AskingTask): QuestionField[] {
 
 function goodValues(fields: readonly QuestionField[]): Record<string, FieldValue> {
   return Object.fromEntries(fields.map((field) => [field.id, goodValue(field)]));
+}
+
+/** Other values than `goodValues` where there is a choice. */
+function lastValues(fields: readonly QuestionField[]): Record<string, FieldValue> {
+  return Object.fromEntries(fields.map((field) => [field.id, lastValue(field)]));
+}
+
+function lastValue(field: QuestionField): FieldValue {
+  switch (field.type) {
+    case "choice":
+      return field.options.at(-1)?.id ?? "";
+    case "choices":
+      return field.options.slice(-1).map(({ id }) => id);
+    case "text":
+      return "関".repeat(field.max_length ?? 3000);
+    case "number":
+      return field.max ?? (field.min ?? 1) + 1;
+    case "date":
+      return "2028-02-29";
+  }
+}
+
+/** True if the answer of the agent repeats every value. */
+function namesAll(answer: PeerAnswer, values: Record<string, FieldValue>): boolean {
+  const { response_text: text } = Object(readPeerResult(answer));
+  return Object.values(values)
+    .flat()
+    .every((value) => String(text).includes(String(value)));
 }
 
 function goodValue(field: QuestionField): FieldValue {
@@ -153,7 +189,10 @@ function badValues(field: QuestionField): [what: string, value: unknown][] {
     case "choice":
       return [["a choice that was not offered", "not-offered"]];
     case "choices":
-      return [["choices that were not offered", ["not-offered"]]];
+      return [
+        ["choices that were not offered", ["not-offered"]],
+        ["the same choice twice", Array(2).fill(field.options[0]?.id)],
+      ];
     case "text":
       return [["a text that is too long", "x".repeat((field.max_length ?? 3000) + 1)]];
     case "number":

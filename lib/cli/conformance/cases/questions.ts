@@ -1,5 +1,6 @@
 /** Cases of tasks that are not known, and of tasks that ask. */
 import { randomUUID } from "node:crypto";
+import type { TaskResult } from "../../../../contracts/methods.ts";
 import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
 import {
@@ -12,8 +13,8 @@ import {
   readPeerResult,
   skipWithoutMethod,
 } from "../expect.ts";
-import { markPattern, type PeerAnswer } from "../peer.ts";
-import { type AskingTask, followTask } from "../tasks.ts";
+import type { PeerAnswer } from "../peer.ts";
+import { type AskingTask, followTask, type Question } from "../tasks.ts";
 import { expectWhole } from "./execute.ts";
 
 const unknownAdvice = "Answer with task_not_found (-32061), or with method_not_found where you have no such method.";
@@ -73,21 +74,14 @@ export const questionCases: readonly ConformanceCase[] = [
     section: "`input_required`",
     needs: ["question/asks"],
     expects:
-      "get_task of a task that asks, twice: the same question with the same options, and the same question_id where there is one",
+      "get_task of a task that asks, twice: the same question with the same options, kind and expires_at, and the same question_id where there is one",
     advice: "Store the question with its id, and show it at every read until it is answered.",
     async check(run) {
-      const { taskId, question, sessionId } = await run.tasks.asking();
+      const task = await run.tasks.asking();
       const steps = [["first", 1] as const, ["second", 2] as const];
       return eachStep(run, steps, async () => {
-        const answer = await run.peer.call({ method: "get_task", params: { task_id: taskId }, sessionId });
-        const again = expectResult(answer, "get_task");
-        const isSame =
-          again.status === "input_required" &&
-          again.task_id === taskId &&
-          again.prompt === question.prompt &&
-          comparable(again.options) === comparable(question.options) &&
-          again.question_id === question.question_id;
-        if (!isSame) throw new Deviation(answer.came);
+        const answer = await readTask(run, task);
+        if (!isSameQuestion(expectResult(answer, "get_task"), task.question)) throw new Deviation(answer.came);
         return answer.came;
       });
     },
@@ -125,8 +119,7 @@ export const questionCases: readonly ConformanceCase[] = [
       expectError(await reply(run, others), ["invalid_state"]);
       run.step("get_task");
       const answer = await readTask(run, task);
-      const still = expectResult(answer, "get_task");
-      if (still.status !== "input_required" || still.question_id !== question_id) throw new Deviation(answer.came);
+      if (!isSameQuestion(expectResult(answer, "get_task"), task.question)) throw new Deviation(answer.came);
       return answer.came;
     },
   },
@@ -216,28 +209,6 @@ export const questionCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: "question/free-text",
-    level: "required",
-    section,
-    needs: ["question/asks"],
-    // Those cases probe the question while it is open.
-    after: ["authentication/own-tasks", "isolation/another-caller-answers"],
-    expects: "an answer in words, whether or not there are options: a result as of get_task",
-    advice: "Take text beside option_id. A person may reply in the thread instead of pressing a button.",
-    async check(run) {
-      const task = await run.tasks.askingForText();
-      const text = run.peer.mark("Neither of them, please.", task.sessionId);
-      const answer = await reply(run, task, { text, user_id: "U0CONFORMANCE" });
-      skipWithoutMethod(answer, "answer_task");
-      const { last } = await followTask(run, { ...task, answer });
-      if (readPeerError(answer) !== undefined) throw new Deviation(answer.came);
-      const named = (task.question.options ?? []).filter((option) => names(last, option));
-      const repeatsAnswer = text.match(markPattern)?.every((mark) => Buffer.from(last.body).includes(mark)) === true;
-      if (named.length === 1 && !repeatsAnswer) throw new Deviation(`${last.came}; words were given, and no option`);
-      return last.came;
-    },
-  },
-  {
     name: "question/other-answer",
     level: "required",
     section,
@@ -308,7 +279,7 @@ export const questionCases: readonly ConformanceCase[] = [
 ];
 
 /** True if the answer of the agent has the option's id or label as words of its own. */
-function names(answer: PeerAnswer, { id, label }: { id: string; label: string }): boolean {
+export function names(answer: PeerAnswer, { id, label }: { id: string; label: string }): boolean {
   const text = ` ${words(Object(readPeerResult(answer)).response_text)} `;
   return [id, label].some((name) => text.includes(` ${words(name)} `));
 }
@@ -342,7 +313,23 @@ function stepReply(run: CaseRun, what: string, task: AskingTask): Promise<PeerAn
   return reply(run, task);
 }
 
-function readTask({ peer }: CaseRun, { taskId, sessionId }: AskingTask): Promise<PeerAnswer> {
+/** True if it asks the same as before, of the same task. */
+export function isSameQuestion(again: TaskResult, { expires_at: endsAt, ...question }: Question): boolean {
+  if (again.status !== "input_required" || !isSameTime(again.expires_at, endsAt)) return false;
+  const { task_id, prompt, options, fields, kind, question_id } = again;
+  return Object.entries({ task_id, prompt, options, fields, kind, question_id }).every(
+    ([name, value]) => comparable(value) === comparable(question[name as keyof typeof question]),
+  );
+}
+
+/** Some stores keep whole seconds. */
+function isSameTime(one: string | undefined, other: string | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  const [early, late] = [one, other].map((time) => Date.parse(time)).sort((a, b) => a - b) as [number, number];
+  return early === late || (early % 1000 === 0 && late - early < 1000);
+}
+
+export function readTask({ peer }: CaseRun, { taskId, sessionId }: AskingTask): Promise<PeerAnswer> {
   return peer.call({ method: "get_task", params: { task_id: taskId }, sessionId });
 }
 

@@ -1,8 +1,18 @@
 /** Cases that look at a task once more, some seconds after its end. By then a forgetful endpoint has lost or changed it. */
 import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
-import { eachStep, expectError, expectResult, hasReason, readPeerError, skipWithoutMethod } from "../expect.ts";
-import { expectSuccess, type Succeeded, sendTask } from "../tasks.ts";
+import {
+  comparable,
+  eachStep,
+  expectError,
+  expectResult,
+  hasReason,
+  readPeerError,
+  readPeerResult,
+  skipWithoutMethod,
+} from "../expect.ts";
+import type { Observation } from "../peer.ts";
+import { expectSuccess } from "../tasks.ts";
 import { expectSameEnd } from "./accepted.ts";
 import { expectSameError, expectSameOutcome, repeat } from "./idempotency.ts";
 import { answerIdOf, reply } from "./questions.ts";
@@ -19,15 +29,15 @@ const outcomes = [
   "canceled",
 ] as const;
 
-/** Waits until the task's end is long enough ago. */
+/** Waits until the end of the slow task is long enough ago. */
 async function pause({ waits, now, sleep, step }: CaseRun, endedAtMs: number): Promise<void> {
   step(`wait until ${waits.secondLookMs / 1000} s after the end`);
   await sleep(Math.max(endedAtMs + waits.secondLookMs - now(), 0));
 }
 
-async function repeatLater(run: CaseRun, first: Succeeded): Promise<string> {
-  await pause(run, first.endedAtMs);
-  return expectSameOutcome(first, await repeat(run, first));
+/** Waits longer after the end of a task that is not slow: the run lasts as long anyway. */
+function pauseLonger({ waits, ...run }: CaseRun, endedAtMs: number): Promise<void> {
+  return pause({ ...run, waits: { ...waits, secondLookMs: waits.lastLookMs } }, endedAtMs);
 }
 
 export const secondLookCases: readonly ConformanceCase[] = [
@@ -94,7 +104,7 @@ export const secondLookCases: readonly ConformanceCase[] = [
     advice: keepAdvice,
     async check(run) {
       const first = await run.tasks.timedOut();
-      await pause(run, first.endedAtMs);
+      await pauseLonger(run, first.endedAtMs);
       return expectError((await repeat(run, first)).last, ["timeout"]);
     },
   },
@@ -103,12 +113,15 @@ export const secondLookCases: readonly ConformanceCase[] = [
     level: "required",
     section: "`answer_task`",
     isSecondLook: true,
-    needs: ["question/repeated-answer"],
-    expects: "a task whose question was answered, read later: the question is not asked again, and the answer is known",
+    needs: ["question/repeated-answer", "question/goes-on"],
+    expects:
+      "a task whose question was answered, read later: the same outcome, the question is not asked again, and the answer is known",
     advice: "An answered question is over. If the agent asks once more, that is another question_id.",
     async check(run) {
       const task = await run.tasks.asking();
-      await pause(run, run.now());
+      const isOfTask = ({ params }: Observation) => Object(params).task_id === task.taskId;
+      const outcome = run.observations.findLast((one) => one.caseName === "question/goes-on" && isOfTask(one))?.answer;
+      await pauseLonger(run, run.now());
       run.step("get_task");
       const params = { task_id: task.taskId };
       const answer = await run.peer.call({ method: "get_task", params, sessionId: task.sessionId });
@@ -116,6 +129,9 @@ export const secondLookCases: readonly ConformanceCase[] = [
       if (result === undefined && hasReason(answer, ["task_not_found"])) throw new Deviation(answer.came);
       const isAsked = result?.status === "input_required" && result.question_id === task.question.question_id;
       if (isAsked) throw new Deviation(`${answer.came}; it was answered before`);
+      const isKept =
+        outcome === undefined || comparable(readPeerResult(outcome)) === comparable(readPeerResult(answer));
+      if (!isKept) throw new Deviation(`first ${outcome.came}; then ${answer.came}`);
       run.step("the same answer with the same id");
       const again = await reply(run, task, undefined, answerIdOf(task));
       if (readPeerError(again) === undefined) return again.came;
@@ -134,7 +150,7 @@ export const secondLookCases: readonly ConformanceCase[] = [
     advice: keepAdvice,
     async check(run) {
       const { requestId, sessionId, last, endedAtMs } = await run.tasks.failed();
-      await pause(run, endedAtMs);
+      await pauseLonger(run, endedAtMs);
       const answer = await run.peer.call({ method: "get_task", params: { request_id: requestId }, sessionId });
       skipWithoutMethod(answer, "get_task");
       return expectSameError(last, answer);
@@ -148,7 +164,11 @@ export const secondLookCases: readonly ConformanceCase[] = [
     needs: ["idempotency/same-outcome"],
     expects: "a request sent again after the end of its task: the stored outcome, word for word",
     advice: keepAdvice,
-    check: async (run) => repeatLater(run, await run.tasks.plain()),
+    async check(run) {
+      const first = await run.tasks.plain();
+      await pauseLonger(run, first.endedAtMs);
+      return expectSameOutcome(first, await repeat(run, first));
+    },
   },
   {
     name: "second-look/repeated-slow",
@@ -158,7 +178,11 @@ export const secondLookCases: readonly ConformanceCase[] = [
     needs: ["ended/stays", "idempotency/not-run-again"],
     expects: "the request of a slow task sent again after its end: the stored outcome, word for word",
     advice: keepAdvice,
-    check: async (run) => repeatLater(run, expectSuccess(await run.tasks.slowEnd())),
+    async check(run) {
+      const first = expectSuccess(await run.tasks.slowEnd());
+      await pause(run, first.endedAtMs);
+      return expectSameOutcome(first, await repeat(run, first));
+    },
   },
   {
     name: "second-look/repeated-cancel",
@@ -169,10 +193,10 @@ export const secondLookCases: readonly ConformanceCase[] = [
     expects: "the request of a canceled task sent again later: canceled, error -32076",
     advice: keepAdvice,
     async check(run) {
-      const { taskId: _taskId, ...task } = await run.tasks.toCancel();
-      await pause(run, run.now());
+      const task = await run.tasks.toCancel();
+      await pauseLonger(run, run.now());
       run.step("execute_task again");
-      return expectError((await sendTask(run, task)).answer, ["canceled"]);
+      return expectError((await repeat(run, task)).last, ["canceled"]);
     },
   },
   {
@@ -186,17 +210,16 @@ export const secondLookCases: readonly ConformanceCase[] = [
     advice: keepAdvice,
     async check(run) {
       const { question, ...task } = await run.tasks.asking();
-      await pause(run, run.now());
+      await pauseLonger(run, run.now());
       run.step("execute_task again");
-      const { answer } = await sendTask(run, task);
-      if (readPeerError(answer) !== undefined) return expectError(answer, outcomes);
-      const result = expectResult(answer, "execute_task");
+      const { last } = await repeat(run, task);
+      if (readPeerError(last) !== undefined) return expectError(last, outcomes);
+      const result = expectResult(last, "execute_task");
       const { question_id } = question;
       const isSame =
         result.status === "input_required" && (question_id === undefined || result.question_id === question_id);
-      const isOther = result.status !== "success" && result.task_id !== task.taskId;
-      if (isSame || isOther) throw new Deviation(answer.came);
-      return answer.came;
+      if (isSame) throw new Deviation(last.came);
+      return last.came;
     },
   },
   {
@@ -209,7 +232,7 @@ export const secondLookCases: readonly ConformanceCase[] = [
     advice: keepAdvice,
     async check(run) {
       const first = await run.tasks.failed();
-      await pause(run, first.endedAtMs);
+      await pauseLonger(run, first.endedAtMs);
       return expectSameError(first.last, (await repeat(run, first)).last);
     },
   },

@@ -152,11 +152,14 @@ export const rawCases: readonly ConformanceCase[] = [
     section: "Envelope",
     expects: "every answer that names a task names the one that was asked about",
     advice: "Put the task_id of the request's task into its answer, or none.",
-    judge({ params, answer: { response } }) {
-      const { task_id: asked } = Object(params);
+    judge(observation, run) {
+      const { response } = observation.answer;
       const found = Object(response !== undefined && "error" in response ? response.error.data : response?.result);
-      const isOther = typeof asked === "string" && typeof found.task_id === "string" && found.task_id !== asked;
-      return isOther ? "it names another task" : undefined;
+      const { taskId, correlationId } = findTask(observation, run.observations);
+      const isOther = (name: unknown, expected: string | undefined) =>
+        typeof name === "string" && expected !== undefined && name.toLowerCase() !== expected.toLowerCase();
+      const isOtherTask = isOther(found.task_id, taskId) || isOther(found.correlation_id, correlationId);
+      return isOtherTask ? "it names another task" : undefined;
     },
   }),
   sumUp({
@@ -174,12 +177,54 @@ export const rawCases: readonly ConformanceCase[] = [
   }),
 ];
 
-/** In the text of the answer, and in its files. */
+type Ids = { taskId: string | undefined; correlationId: string | undefined };
+
+/** The task that a request is about, by its own `task_id` or by what the run has seen of its request id. */
+function findTask(observation: Observation, observations: readonly Observation[]): Ids {
+  const { method, params, as, answer } = observation;
+  const { task_id: asked, request_id: requestId } = Object(params);
+  const isExecute = method === "execute_task";
+  const started = observations.filter((one) => one.method === "execute_task" && one.as === as && one.answer.response);
+  const key = isExecute ? answer.id : requestId;
+  const isStart = (one: Observation) =>
+    key === undefined ? readTaskId(one) === asked : one.answer.id === key && readTaskId(one) !== undefined;
+  const start = started.find(isStart);
+  const { correlation_id: correlationId = isExecute ? key : start?.answer.id } = Object(
+    (isExecute ? observation : start)?.params,
+  );
+  return {
+    taskId: typeof asked === "string" ? asked : start && readTaskId(start),
+    correlationId: typeof correlationId === "string" ? correlationId : undefined,
+  };
+}
+
+function readTaskId({ answer }: Observation): string | undefined {
+  const { task_id } = Object(readPeerResult(answer));
+  return typeof task_id === "string" ? task_id : undefined;
+}
+
 function listMarks(answer: PeerAnswer): readonly string[] {
-  const { artifacts } = Object(readPeerResult(answer));
-  const files = (Array.isArray(artifacts) ? artifacts : []).map((file) => String(Object(file).base64 ?? ""));
-  const texts = [answer.body, ...files.map((file) => Buffer.from(file, "base64"))];
-  return texts.flatMap((text) => Buffer.from(text).toString().match(markPattern) ?? []);
+  return readEverything(answer).match(markPattern) ?? [];
+}
+
+const everything = new WeakMap<PeerAnswer, string>();
+
+/** The body and the headers, and what they hold in percent-encoding, base64 or hexadecimal digits. */
+function readEverything(answer: PeerAnswer): string {
+  const text =
+    everything.get(answer) ?? decodeParts(`${Buffer.from(answer.body)}\n${JSON.stringify(answer.headers ?? {})}`);
+  everything.set(answer, text);
+  return text;
+}
+
+function decodeParts(text: string): string {
+  const plain = text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => Buffer.from(run.replaceAll("%", ""), "hex").toString());
+  const encoded = plain.match(/[\w+/-]{20,}/g) ?? [];
+  const decoded = encoded.flatMap((run) => [
+    Buffer.from(run, "base64").toString("latin1"),
+    ...(/^[0-9a-f]+$/i.test(run) ? [Buffer.from(run, "hex").toString("latin1")] : []),
+  ]);
+  return [text, plain, ...decoded].join("\n");
 }
 
 function judgeErrorData(answer: PeerAnswer): string | undefined {
@@ -230,9 +275,9 @@ export const leakCases: readonly ConformanceCase[] = [
     advice: "Never write headers or bot_token into answers, and send no credentials to the addresses of files.",
     judge({ answer }, run) {
       const secrets = [...run.peer.secrets(), botToken].flatMap(listForms);
-      const text = Buffer.from(answer.body).toString() + JSON.stringify(answer.headers ?? {});
+      const text = readEverything(answer);
       if (secrets.some((secret) => text.includes(secret))) return "it holds a token that the endpoint was given";
-      const reads = run.files?.reads().join("\n") ?? "";
+      const reads = decodeParts(run.files?.reads().join("\n") ?? "");
       return secrets.some((secret) => reads.includes(secret)) ? "a file was fetched with a token" : undefined;
     },
   }),

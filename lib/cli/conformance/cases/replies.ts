@@ -1,0 +1,77 @@
+/** Cases of replies in words, and of the question after a reply. */
+import type { ConformanceCase } from "../case.ts";
+import { Deviation, NotApplicable } from "../deviation.ts";
+import { expectError, expectResult, readPeerError, readPeerResult, skipWithoutMethod } from "../expect.ts";
+import { markPattern } from "../peer.ts";
+import { type AskingTask, followTask } from "../tasks.ts";
+import { repeatsTexts } from "./execute.ts";
+import { isSameQuestion, names, readTask, reply } from "./questions.ts";
+
+const section = "`answer_task`";
+
+export const replyCases: readonly ConformanceCase[] = [
+  {
+    name: "question/free-text",
+    level: "required",
+    section,
+    needs: ["question/asks"],
+    // Those cases probe the question while it is open.
+    after: ["authentication/own-tasks", "isolation/another-caller-answers"],
+    expects:
+      "an answer in 300 characters with Japanese and emoji, whether or not there are options: a result as of get_task, and nothing changed or cut",
+    advice: "Take text beside option_id, whole. A person may reply in the thread instead of pressing a button.",
+    async check(run) {
+      const task = await run.tasks.askingForText();
+      const beginning = run.peer.mark("Neither of them, please.", task.sessionId);
+      const text = run.peer.mark(beginning.padEnd(280, " 関所🏯を通る か\u3099"), task.sessionId);
+      const answer = await reply(run, task, { text, user_id: "U0CONFORMANCE" });
+      skipWithoutMethod(answer, "answer_task");
+      const { last } = await followTask(run, { ...task, answer });
+      if (readPeerError(answer) !== undefined) throw new Deviation(answer.came);
+      const [mark = ""] = beginning.match(markPattern) ?? [];
+      const end = String(Object(readPeerResult(last)).response_text);
+      const named = (task.question.options ?? []).filter((option) => names(last, option));
+      if (named.length === 1 && !end.includes(mark))
+        throw new Deviation(`${last.came}; words were given, and no option`);
+      if (end.includes(mark) && !end.includes(text) && (await repeatsTexts(run))) {
+        throw new Deviation(`${last.came}; the agent repeats the beginning of the reply, and not all of it`);
+      }
+      return last.came;
+    },
+  },
+  {
+    name: "question/second",
+    level: "required",
+    section,
+    needs: ["question/read-again"],
+    expects:
+      "a second question in one task: another question_id, a late answer to the first question is invalid_state, and the second one stays open until its own answer",
+    advice: "Give each question an id of its own, and compare question_id with that of the open question.",
+    async check(run) {
+      const first = await run.tasks.askingTwice();
+      run.step("the answer to the first question");
+      const answer = await reply(run, first);
+      skipWithoutMethod(answer, "answer_task");
+      const { last } = await followTask(run, { ...first, answer });
+      const question = expectResult(last, "get_task");
+      if (question.status !== "input_required")
+        throw new NotApplicable("there is no second question (--questions-text)");
+      if (question.question_id === undefined) throw new NotApplicable(`the question has no question_id: ${last.came}`);
+      if (question.question_id === first.question.question_id || question.task_id !== first.taskId)
+        throw new Deviation(`first ${first.last.came}; then ${last.came}`);
+      const second: AskingTask = { ...first, last, question };
+      run.step("another answer to the first question");
+      expectError(await reply(run, first, { text: "too late" }), ["invalid_state"]);
+      run.step("get_task of the second question");
+      const open = await readTask(run, second);
+      if (!isSameQuestion(expectResult(open, "get_task"), question)) throw new Deviation(open.came);
+      run.step("the answer to the second question");
+      const end = await followTask(run, { ...second, answer: await reply(run, second) });
+      const { status, ...rest } = expectResult(end.last, "get_task");
+      const isAskedAgain =
+        "question_id" in rest && [first, second].some((one) => rest.question_id === one.question.question_id);
+      if (isAskedAgain) throw new Deviation(`${end.last.came}; it was answered before`);
+      return `${status}: ${end.last.came}`;
+    },
+  },
+];

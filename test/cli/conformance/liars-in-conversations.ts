@@ -1,0 +1,114 @@
+// biome-ignore-all format: one lie per row
+/** Endpoints that lie about several tasks of one conversation, about what they store, and to those who have other ways in. */
+import { json } from "../../doubles/answers.ts";
+import { otherToken, token } from "./honest-endpoint.ts";
+import {
+  answers, asFirst, bearer, cancels, changing, changingError, collectLies, type Exchange, error, executes, gets, type How, type Json,
+  type Lie, method, plain, result, says, success, where,
+} from "./lie.ts";
+
+const { lies, lie } = collectLies();
+
+const asks = says(/^ask/);
+const first = (x: Exchange) => bearer(x) === token;
+const nobody = (x: Exchange) => x.request.headers.get("authorization") === null;
+const readsFiles = says(/^read files/);
+/** Changes every text of the honest answer. */
+const rewriting = (status: string, change: (text: string) => string): How => changing(status, (given) => Object.assign(given, { response_text: change(given.response_text) }));
+
+// Callers.
+lie("lets another caller hold a poll", "isolation/another-caller-reads", where((x) => gets(x) && x.sent.params.wait_ms > 0 && bearer(x) === otherToken, asFirst));
+lie("lets another caller press a button", "isolation/another-caller-answers", where((x) => answers(x) && x.sent.params.option_id && bearer(x) === otherToken, asFirst));
+lie("tells everyone who knows a request its outcome", "authentication/own-tasks", (x) => {
+  if (executes(x) && first(x)) x.memory.set(x.sent.id, 1);
+  return executes(x) && nobody(x) && x.memory.has(x.sent.id) ? asFirst(x) : x.honest();
+});
+lie("takes votes of strangers on tasks that exist", "authentication/own-tasks", where((x) => method("feedback")(x) && nobody(x), async (x) => {
+  const answer = await asFirst(x);
+  return (await answer.clone().text()).includes('-32061') ? x.honest() : answer;
+}));
+lie("checks no list", "authentication/elsewhere", where((x) => x.text.startsWith("[{") && nobody(x), async (x) => json([await (await x.insteadOf(x.sent[0], { authorization: `Bearer ${token}` })).json()])));
+lie("checks POST only", "authentication/elsewhere", where(({ request }) => request.method === "PUT", (x) => x.insteadOf(x.sent, { authorization: `Bearer ${token}` })));
+lie("serves its health path to everyone", "authentication/elsewhere", where(({ request }) => new URL(request.url).pathname === "/health" && request.method === "POST", (x) => success(x)));
+lie("lets in who names its own address", "authentication/forwarded", where(({ request }) => request.headers.get("x-real-ip") === "127.0.0.1", asFirst));
+lie("trusts the user that a proxy names", "authentication/named", where(({ request }) => request.headers.has("x-forwarded-user"), asFirst));
+
+// Several tasks of one conversation.
+lie("answers a thread with its first answer", "isolation/one-thread", where((x) => executes(x) && x.sent.params?.thread_ts && first(x), async (x) => {
+  const stored = x.memory.get(x.sent.params.thread_ts);
+  if (stored !== undefined) return result(x, stored);
+  const answer: Json = await (await x.honest()).json();
+  if (answer.result?.status === "success") x.memory.set(x.sent.params.thread_ts, { ...answer.result, correlation_id: undefined });
+  return json(answer);
+}));
+lie("takes a text for one that it has answered", "isolation/one-thread", where((x) => executes(x) && x.sent.params?.text && first(x), async (x) => {
+  const stored = x.memory.get(x.sent.params.text);
+  if (stored !== undefined) return result(x, stored);
+  const answer: Json = await (await x.honest()).json();
+  if (answer.result?.status === "success") x.memory.set(x.sent.params.text, { ...answer.result, correlation_id: undefined });
+  return json(answer);
+}));
+lie("cancels the whole session", "isolation/session-of-tasks", async (x) => {
+  const session = x.request.headers.get("x-amzn-bedrock-agentcore-runtime-session-id") ?? "";
+  if (cancels(x) && first(x)) x.memory.set(session, 1);
+  return gets(x) && x.memory.has(session) ? error(x, -32076) : x.honest();
+});
+lie("gives an answer to the latest question of the session", "isolation/session-of-questions", async (x) => {
+  const session = x.request.headers.get("x-amzn-bedrock-agentcore-runtime-session-id") ?? "";
+  if (asks(x)) return x.changed(({ result: given }) => given?.task_id && x.memory.set(session, given.task_id));
+  const latest = x.memory.get(session);
+  if (!answers(x) || latest === undefined || latest === x.sent.params.task_id || !first(x)) return x.honest();
+  const { question_id: _id, ...params } = x.sent.params;
+  await x.insteadOf({ ...x.sent, params: { ...params, task_id: latest } });
+  return x.honest();
+});
+lie("cancels every question of the session", "isolation/session-of-questions", async (x) => {
+  const session = x.request.headers.get("x-amzn-bedrock-agentcore-runtime-session-id") ?? "";
+  if (cancels(x) && first(x)) x.memory.set(session, 1);
+  return gets(x) && x.memory.has(session) ? error(x, -32076) : x.honest();
+});
+
+// Questions.
+lie("gives a late reply to the next question", "question/second", where((x) => answers(x) && first(x), (x) => {
+  const { question_id: _id, ...params } = x.sent.params;
+  return x.insteadOf({ ...x.sent, params });
+}));
+lie("has one id for all questions of a task", "question/second", changing("input_required", (given) => (given.question_id = `q-${given.task_id}`)));
+lie("forgets at a read that credentials are missing", "question/read-again", (x) => changing("input_required", (given) => Object.assign(given, !gets(x) && { kind: "auth" }))(x));
+lie("moves the end of a question at each read", "question/read-again", changing("input_required", (given) => (given.expires_at = new Date(Date.now() + 3600_000).toISOString())));
+lie("cuts replies at 255 characters", "question/free-text", where(answers, (x) => x.insteadOf({ ...x.sent, params: { ...x.sent.params, ...(x.sent.params.text && { text: x.sent.params.text.slice(0, 255) }) } })));
+lie("drops emoji from replies", "question/free-text", where(answers, (x) => x.insteadOf({ ...x.sent, params: { ...x.sent.params, ...(x.sent.params.text && { text: x.sent.params.text.replace(/[\u{10000}-\u{10ffff}]/gu, "") }) } })));
+const withField = (isWrong: (value: Json) => boolean) => (x: Exchange) => answers(x) && first(x) && Object.values(x.sent.params.fields ?? {}).some(isWrong);
+lie("takes no greatest number", "question/answers-fields", where(withField((value) => value === 20), (x) => error(x, -32602)));
+lie("knows no leap days", "question/answers-fields", where(withField((value) => /02-29$/.test(value)), (x) => error(x, -32602)));
+lie("gives the agent the first choice of a form", "question/answers-fields", where((x) => answers(x) && x.sent.params.fields?.road === "nakasendo", (x) => x.insteadOf({ ...x.sent, params: { ...x.sent.params, fields: { ...x.sent.params.fields, road: "tokaido" } } })));
+lie("takes a choice twice", "question/bad-fields", where(withField((value) => Array.isArray(value) && new Set(value).size < value.length), (x) => result(x, { status: "accepted", task_id: x.sent.params.task_id })));
+
+// What is stored.
+lie("stores 65,535 bytes of a text", "question/goes-on ended/whole-text", where(gets, rewriting("success", (text) => Buffer.from(text).subarray(0, 50_000).toString())));
+lie("joins letters and accents", "execute/unicode", rewriting("success", (text) => text.normalize("NFC")));
+lie("forgets after a while what was answered", "second-look/answered", where(gets, (x) => x.changed((answer) => {
+  if (answer.result?.status === "success" && x.count(`${x.sent.params.task_id} read`) > 1 && /Shall I go on/.test(answer.result.response_text)) answer.result.response_text = "It is over.";
+})));
+const breaking: How = changing("success", (given) => {
+  for (const file of given.artifacts ?? []) if (file.base64) file.base64 = Buffer.from(Buffer.from(file.base64, "base64").toString()).toString("base64");
+});
+lie("sends the bytes of a file as characters", "bounds/artifacts", breaking);
+lie("stores the bytes of a file as characters", "execute/files", where(gets, breaking));
+lie("repeats an answer without its files", "execute/files", where((x) => readsFiles(x) && x.count(x.sent.id) > 1, changing("success", (given) => delete given.artifacts)));
+
+// Ids, marks and secrets in other places.
+lie("names somebody's request in its errors", "raw/same-task", (x) => {
+  if (plain(x)) x.memory.set("id", x.sent.id);
+  return changingError(-32068, (given) => (given.data.correlation_id = x.memory.get("id") ?? "none"))(x);
+});
+const header = (x: Exchange, value: string) => x.honest().then(async (answer) => new Response(await answer.text(), { status: answer.status, headers: { "content-type": "application/json", "x-debug": value } }));
+lie("says the token back in a header, percent-encoded", "leaks/credentials", (x) => first(x) ? header(x, encodeURIComponent(token).replace(/[a-z]/g, (letter) => `%${letter.charCodeAt(0).toString(16)}`)) : x.honest());
+lie("tells the text of another task in a header", "isolation/marks", (x) => {
+  const text = x.memory.get("text") ?? "";
+  if (plain(x)) x.memory.set("text", x.sent.params.text);
+  return plain(x) ? header(x, encodeURIComponent(text)) : x.honest();
+});
+lie("asks for polls in two minutes", "bounds/late-poll", changing("accepted", (given) => (given.poll_after_ms = 120_000)));
+
+export const liarsInConversations: readonly Lie[] = lies;
