@@ -57,10 +57,10 @@ function textOf(files: ReadonlyMap<string, Uint8Array>): string {
 
 const ceilings = [
   ["ingress", 61],
-  ["worker", 811],
+  ["worker", 813],
   ["deadLetters", 366],
   ["installFlow", 154],
-  ["executionUrl", 377],
+  ["executionUrl", 378],
   ["executionWorker", 283],
   ["agentcore", 732],
   ["container", 698],
