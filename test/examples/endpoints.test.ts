@@ -75,8 +75,9 @@ beforeAll(async () => {
   for (const [name, example] of rows) running.set(name, await start(example));
   // At the same time, because each run mostly waits.
   const check = async (example: Example) => {
-    const texts = { slow: "wait 3", fail: "fail" };
-    const options = { token, texts, isIdempotent: true, level: "strict" as const, waits: { secondLookMs: 1000 } };
+    const texts = { slow: "wait 3", stream: "wait 3", fail: "fail" };
+    const waits = { secondLookMs: 1000, lastLookMs: 1000 };
+    const options = { token, texts, isIdempotent: true, level: "strict" as const, waits };
     reports.set(example.name, await checkEndpoint({ url: new URL(urlOf(example)), ...options }));
   };
   await Promise.all(present.map(check));
