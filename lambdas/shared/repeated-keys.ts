@@ -1,6 +1,6 @@
 /** Finds repeated keys in JSON. Parsers differ on which value of such a key counts, and JSON.parse silently takes the last one. */
 
-import { maxDepth } from "./untrusted-input.ts";
+import { maxDepth, maxWalkedLength } from "./untrusted-input.ts";
 
 export type JsonPath = (string | number)[];
 type Open = { kind: "object"; keys: Set<string>; key: string } | { kind: "array"; index: number };
@@ -11,10 +11,11 @@ const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x
 /**
  * Says whether a key is repeated. `value` is what `JSON.parse` made of `json`. A written key is followed by a colon, after its quote or
  * white space, and `value` holds a repeated key once. So if there are as many such colons as keys in `value`, none is repeated. Only
- * otherwise, for example with such a colon inside a string, is the text read character by character.
+ * otherwise, for example with such a colon inside a string, and for a long text, is it read character by character.
  */
 export function hasRepeatedKey({ json, value }: { json: string; value: unknown }): boolean {
-  return countKeyColons(json) !== countKeys(value, 0) && findRepeatedKeys(json).next().done === false;
+  if (json.length <= maxWalkedLength && countKeyColons(json) === countKeys(value, 0)) return false;
+  return findRepeatedKeys(json).next().done === false;
 }
 
 function countKeyColons(json: string): number {

@@ -78,6 +78,12 @@ export const maxDepth = 100;
 const quote = 0x22;
 const backslash = 0x5c;
 
+/**
+ * Up to this length of JSON, its value is walked, which is faster than reading the text. A longer one may have so many members that a walk
+ * would block the process.
+ */
+export const maxWalkedLength = 16_384;
+
 /** `json` must be well-formed. */
 export function isTooDeep(json: Uint8Array): boolean {
   // Each level takes at least two bytes.
@@ -98,7 +104,7 @@ export function isTooDeep(json: Uint8Array): boolean {
   return false;
 }
 
-/** The same for a parsed value, which takes a tenth of the time. Its own depth is limited, so no value can exhaust the stack. */
+/** The same for a parsed value. Its own depth is limited, so no value can exhaust the stack. */
 export function isNestedTooDeep(value: unknown, depth = 0): boolean {
   if (!isObject(value)) return false;
   if (depth === maxDepth) return true;

@@ -18,7 +18,7 @@ import {
   type Spans,
   type Trace,
 } from "../../shared/telemetry/telemetry.ts";
-import { isNestedTooDeep, repairHalfCharacters } from "../../shared/untrusted-input.ts";
+import { isNestedTooDeep, isTooDeep, maxWalkedLength, repairHalfCharacters } from "../../shared/untrusted-input.ts";
 import type { A2aEndpoint } from "../a2a/endpoint.ts";
 import { readRequestedVersion, toDialect } from "../a2a/version.ts";
 import { type Dispatch, isMethodName } from "../methods/methods.ts";
@@ -156,7 +156,8 @@ type JsonBody = { text: string; json: unknown };
 
 function readRequest<T>({ schema, text, json }: JsonBody & { schema: Compiled<T> }): T {
   const parsed = schema.safeParse(json);
-  if (!parsed.success || isNestedTooDeep(json) || hasRepeatedKey({ json: text, value: json }))
+  const isDeep = text.length <= maxWalkedLength ? isNestedTooDeep(json) : isTooDeep(Buffer.from(text));
+  if (!parsed.success || isDeep || hasRepeatedKey({ json: text, value: json }))
     throw new SekishoError("invalid_request");
   return parsed.data;
 }

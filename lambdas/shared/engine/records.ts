@@ -109,13 +109,10 @@ export class ItemError extends Error {
   }
 }
 
-/** The end of each text that this version writes. A string would hold escaped quotes, so this is always the last member of the item. */
-const versionEnd = `,"recordVersion":${JSON.stringify(recordVersion)}}`;
-
-/** The text of an item with at least one member. The version is appended, because a copy of the item costs more than its text. */
+/** The text of an item, with the version that writes it. */
 export function writeItem(item: object): string {
   try {
-    return `${JSON.stringify(item).slice(0, -1)}${versionEnd}`;
+    return JSON.stringify({ ...item, recordVersion });
   } catch (cause) {
     throw new ItemError({ cause });
   }
@@ -126,10 +123,6 @@ export function readItem<T>({ text, parse }: { text: string; parse: (json: unkno
   let json: unknown;
   let isNewer = false;
   try {
-    if (text.endsWith(versionEnd)) {
-      json = JSON.parse(`${text.slice(0, -versionEnd.length)}}`);
-      return parse(json);
-    }
     json = JSON.parse(text);
     const { recordVersion: version, ...item } = json as { recordVersion?: unknown };
     const comparison = compareVersion(version);

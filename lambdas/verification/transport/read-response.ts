@@ -15,7 +15,7 @@ import {
 } from "../../../contracts/methods.ts";
 import { createBodyCollector, isAnnouncedLarger } from "../../shared/http/read-body.ts";
 import { hasRepeatedKey } from "../../shared/repeated-keys.ts";
-import { parseJson, repairHalfCharacters } from "../../shared/untrusted-input.ts";
+import { isTooDeep, parseJson, repairHalfCharacters } from "../../shared/untrusted-input.ts";
 import { answerBytesMember, minLargeAnswerBytes } from "../task/events.ts";
 import { isSuccess, takeErrorData, takeExplanation, takeResult } from "./take-result.ts";
 import type { TransportResponse } from "./transport.ts";
@@ -47,7 +47,8 @@ export function readResponse<M extends MethodName>(request: {
   if (envelope.id !== id) throw new SekishoError("invalid_response");
   requireSameTask(params, envelope.result);
   requireSameRequest(params, requestId, envelope.result);
-  const result = takeResult(response.shortened ? withoutCutStrings(envelope.result) : envelope.result);
+  const isDeep = isTooDeep(response.body);
+  const result = takeResult(response.shortened ? withoutCutStrings(envelope.result) : envelope.result, { isDeep });
   const parsed = methods[method].result.safeParse(result);
   if (parsed.success) return noteLargeAnswer(parsed.data, response) as ResultOf<M>;
   const failure = legacyErrorResultSchema.safeParse(result).data;
@@ -118,9 +119,9 @@ function toLegacyError({ error_code: code, error_message: message }: LegacyError
 function toPeerError(
   sent: JsonRpcErrorObject,
   dialect: Dialect,
-  { status, retryAfterMs, explanation }: TransportResponse,
+  { body, status, retryAfterMs, explanation }: TransportResponse,
 ): SekishoError {
-  const error = { ...sent, data: takeErrorData(sent.data) };
+  const error = { ...sent, data: takeErrorData(sent.data, { isDeep: isTooDeep(body) }) };
   const { reason, details, exact, code } = decodeError({ error, dialect, status });
   // Decoded without the HTTP status, because a proxy may have set it.
   const withoutStatus = decodeError({ error, dialect });

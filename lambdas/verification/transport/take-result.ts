@@ -40,13 +40,14 @@ type Members = Record<string, unknown>;
 
 /**
  * Repairs a result: picks the members that are known at each level, and drops optional members that break the contract, because a retry
- * would only return them again. The caller checks the rest against the schema.
+ * would only return them again. The caller checks the rest against the schema. `isDeep` is false if no member
+ * is nested too deeply, so that none needs to be walked.
  */
-export function takeResult(result: unknown): unknown {
+export function takeResult(result: unknown, { isDeep = true }: { isDeep?: boolean } = {}): unknown {
   if (!isJsonObject(result)) return result;
   switch (result.status) {
     case "success":
-      return takeSuccess(result);
+      return takeSuccess(result, { isDeep });
     case "accepted":
       return takeAccepted(pickMembers(result, Object.keys(acceptedResultSchema.shape)));
     case "input_required":
@@ -69,8 +70,8 @@ export function isSuccess(result: unknown): boolean {
 }
 
 /** Repairs the details of an error: keeps the beginning of long lists and objects, and none if they are nested too deeply. */
-export function takeErrorData(data: unknown): unknown {
-  if (isNestedTooDeep(data)) return undefined;
+export function takeErrorData(data: unknown, { isDeep = true }: { isDeep?: boolean } = {}): unknown {
+  if (isDeep && isNestedTooDeep(data)) return undefined;
   let remaining = maxDetails;
 
   function shorten(value: unknown): unknown {
@@ -111,10 +112,10 @@ export function takeExplanation(explanation: unknown): string | undefined {
   return text === "" ? undefined : sanitizeLines(text);
 }
 
-function takeSuccess(result: Members): Members {
+function takeSuccess(result: Members, { isDeep }: { isDeep: boolean }): Members {
   const { artifacts: listed, usage, ...members } = pickMembers(result, Object.keys(readOfSuccess));
   const artifacts = withLegacyFiles({ artifacts: listed, legacyFile: result.file_artifact });
-  const taken = takeArtifacts(artifacts);
+  const taken = takeArtifacts(artifacts, { isDeep });
   // A legacy agent that answers with a file may have no text.
   const text = members.response_text ?? (taken.artifacts.length > 0 ? "" : undefined);
   return {
@@ -164,12 +165,15 @@ function takeOption(option: unknown): unknown[] {
   return data === undefined ? [] : [{ ...data, label: sanitizeLine(data.label) }];
 }
 
-function takeArtifacts(artifacts: unknown): { artifacts: Artifact[]; leftOut: number } {
+function takeArtifacts(
+  artifacts: unknown,
+  { isDeep }: { isDeep: boolean },
+): { artifacts: Artifact[]; leftOut: number } {
   if (isAbsent(artifacts)) return { artifacts: [], leftOut: 0 };
   if (!Array.isArray(artifacts)) return { artifacts: [], leftOut: 1 };
   const taken = artifacts
     .slice(0, maxArtifacts)
-    .map(takeArtifact)
+    .map((artifact) => takeArtifact(artifact, { isDeep }))
     .filter((artifact) => artifact !== undefined);
   return { artifacts: taken, leftOut: artifacts.length - taken.length };
 }
@@ -185,13 +189,13 @@ function isAbsent(member: unknown): boolean {
 }
 
 /** Returns undefined if the artifact has no valid content. */
-function takeArtifact(artifact: unknown): Artifact | undefined {
+function takeArtifact(artifact: unknown, { isDeep }: { isDeep: boolean }): Artifact | undefined {
   if (!isJsonObject(artifact)) return undefined;
   const { name, url, base64, data, ...others } = pickMembers(artifact, Object.keys(artifactSchema.shape));
   const fitting = withFitting(
     {
       ...others,
-      ...(data !== undefined && !isNestedTooDeep(data) && { data }),
+      ...(data !== undefined && !(isDeep && isNestedTooDeep(data)) && { data }),
       ...(typeof base64 === "string" && { base64: base64.replaceAll(lineEnds, "") }),
       ...(typeof url === "string" && isWebAddress(url) && { url }),
     },

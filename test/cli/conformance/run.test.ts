@@ -179,11 +179,15 @@ describe("the levels", () => {
 describe("the run", () => {
   it("runs cases side by side, and no more calls than it may", async () => {
     const honest = serveHost(createHonestHost());
-    let [open, most] = [0, 0];
+    let [calls, open, most] = [0, 0, 0];
+    const { promise: threeOpen, resolve: noteThreeOpen } = Promise.withResolvers<void>();
     const handle: Handle = async (received) => {
+      calls += 1;
       open += 1;
       most = Math.max(most, open);
-      await new Promise((resolve) => setTimeout(resolve, 2));
+      if (most === 3) noteThreeOpen();
+      // The first call asks on its own whether anything answers.
+      if (calls > 1) await threeOpen;
       return honest(received).finally(() => {
         open -= 1;
       });

@@ -171,11 +171,19 @@ describe("the listing", () => {
       agent: yielding({ type: "artifact", artifact: { text } }, { type: "answer", text: "" }),
     });
     for (let count = 0; count < 18; count += 1) await finish(host);
-    const first = await host.result<Page>("ListTasks", { includeArtifacts: true });
-    expect([first.tasks.length, first.totalSize]).toEqual([9, 18]);
-    const { nextPageToken: pageToken } = first;
-    const second = await host.result<Page>("ListTasks", { includeArtifacts: true, pageToken });
-    expect([second.tasks.length, second.totalSize, second.nextPageToken]).toEqual([9, 18, ""]);
+    const ids: string[] = [];
+    let pageToken = "";
+    do {
+      const page: Page = await host.result<Page>("ListTasks", {
+        includeArtifacts: true,
+        ...(pageToken && { pageToken }),
+      });
+      // A slow host ends a page earlier.
+      expect(page.tasks.length).toBeLessThanOrEqual(9);
+      ids.push(...page.tasks.map(({ id }) => id));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+    expect([ids.length, new Set(ids).size]).toEqual([18, 18]);
   });
 
   it.each([
