@@ -46,7 +46,10 @@ async function runLie(lie: Lie): Promise<readonly CaseReport[]> {
 describe("an honest endpoint", () => {
   it.each(["https", "agentcore"] as const)("is caught by no case in strict, as %s", async (profile) => {
     const host = createHonestHost();
-    const report = await conform(serveHost(host), { profile, texts: { slow: "slow 3s" } });
+    const report = await conform(serveHost(host), {
+      profile,
+      texts: { slow: "slow 3s", stream: "stream, plan, slow 3s" },
+    });
     expect(report.cases.filter(({ outcome }) => outcome !== "passed")).toEqual([]);
     expect(report.kept).toBe(true);
     expect(report.cases.length).toBeGreaterThan(110);
