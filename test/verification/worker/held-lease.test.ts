@@ -1,5 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
-import { describe, expect, it } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import {
@@ -33,19 +32,35 @@ async function heldTask(around: (store: Store) => Partial<Pick<Store, "get" | "r
   };
 }
 
+// A lease counts the time that passes, which is not that of a busy machine.
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+/** Lets the time pass until the work has settled. */
+async function settle<T>(work: Promise<T>): Promise<T> {
+  let isSettled = false;
+  const settled = work.finally(() => {
+    isSettled = true;
+  });
+  while (!isSettled) await jest.advanceTimersByTimeAsync(10);
+  return settled;
+}
+
 const aborted = (signal: AbortSignal) =>
   new Promise<string>((resolve) => signal.addEventListener("abort", () => resolve("aborted")));
 
 describe("the lease of a call that takes several leases", () => {
   it("is renewed until the call has ended, and the record can be saved then", async () => {
     const { hold, stored, read, keep, save } = await heldTask();
-    expect(await keep(async (signal) => delay(5 * leaseMs, signal.aborted))).toBe(false);
+    expect(await settle(keep((signal) => delay(5 * leaseMs).then(() => signal.aborted)))).toBe(false);
     const { lease, revision = 0 } = (await read()) ?? {};
     expect(lease?.owner).toBe("me");
     expect(lease?.untilMs).toBeGreaterThan((stored.lease?.untilMs ?? 0) + 2 * leaseMs);
     expect(hold.lease).toEqual(lease);
     expect(await save({ ...stored, state: "waiting" })).toMatchObject({ state: "waiting", revision: revision + 1 });
-    await delay(2 * leaseMs);
+    await settle(delay(2 * leaseMs));
     expect((await read())?.revision).toBe(revision + 1);
   });
 
@@ -60,7 +75,7 @@ describe("the lease of a call that takes several leases", () => {
         return replaced;
       },
     }));
-    expect(await keep(async (signal) => delay(4 * leaseMs, signal.aborted))).toBe(false);
+    expect(await settle(keep((signal) => delay(4 * leaseMs).then(() => signal.aborted)))).toBe(false);
     expect((await read())?.lease?.owner).toBe("me");
     expect(await save(stored)).toBeDefined();
   });
@@ -68,14 +83,15 @@ describe("the lease of a call that takes several leases", () => {
   it("ends the call where another worker has taken over, or the store stays away", async () => {
     const taken = await heldTask();
     await taken.takeOver();
-    expect(await taken.keep(aborted)).toBe("aborted");
+    expect(await settle(taken.keep(aborted))).toBe("aborted");
     const away = async () => Promise.reject(new Error("away"));
-    expect(await (await heldTask(() => ({ replace: away, get: away }))).keep(aborted)).toBe("aborted");
+    const { keep } = await heldTask(() => ({ replace: away, get: away }));
+    expect(await settle(keep(aborted))).toBe("aborted");
   });
 
   it("is not renewed for a call that goes on although it was told to end", async () => {
     const { keep, read, stored } = await heldTask();
-    await keep(async () => delay(3 * leaseMs), AbortSignal.abort());
+    await settle(keep(() => delay(3 * leaseMs), AbortSignal.abort()));
     expect(await read()).toEqual(stored);
   });
 });
