@@ -12,6 +12,8 @@ type Request = Copy & { file: string; isWide: boolean };
 const slow = /^test\/(faults|rehearsal|browser|load|bench|package|campaign|docs|e2e)\//;
 /** A mutation that makes an endless loop is found by this. */
 const hangMs = 900_000;
+/** One that leaves a promise pending, by this. */
+const testMs = 120_000;
 
 const inZones = /^test\/(contracts|shared|execution|verification)\//;
 
@@ -56,7 +58,7 @@ export async function failuresOf({ folder, signal }: Copy, tests: readonly strin
   const { code, stderr } = await run({
     folder,
     signal,
-    args: [join(folder, jest), "--runInBand", "--bail", "--runTestsByPath", ...tests],
+    args: [join(folder, jest), "--runInBand", "--bail", `--testTimeout=${testMs}`, "--runTestsByPath", ...tests],
   });
   const failed = new Set([...stderr.matchAll(/^FAIL (\S+)/gm)].map(([, test]) => test));
   return code === 0 ? undefined : [...failed].join(" ") || `exit code ${code}`;

@@ -255,6 +255,13 @@ describe("progress", () => {
     ]);
   });
 
+  it("is shown as soon as Slack allows an edit that had to wait, because nothing was changed yet", () => {
+    const lastAt = (ms: number) =>
+      play([wokenAt(nowMs + ms), told({ text: "more" }, nowMs + ms)], { task: showing({ delayMs: 300 }) }).last;
+    expect(lastAt(299)).toMatchObject([{ type: "wake" }]);
+    expect(lastAt(300)).toEqual([{ type: "show_progress" }]);
+  });
+
   it("is not followed by the answer within a second, so that an edit of the placeholder does not come last", () => {
     const answered = play([wokenAt(nowMs + 300), { ...success, nowMs: nowMs + 300 }], { task: showing() });
     const early = play([wokenAt(nowMs + 300)], { task: answered.task });
