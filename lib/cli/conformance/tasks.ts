@@ -141,6 +141,7 @@ export type SharedTasks = {
   askingForTwo(): Promise<AskingTask>;
   /** Asks two questions, one after the other. */
   askingTwice(): Promise<AskingTask>;
+  askingTwiceAgain(): Promise<AskingTask>;
   /** Three questions that should have fields. */
   askingWithFields(): Promise<AskingTask>;
   askingWithFieldsAgain(): Promise<AskingTask>;
@@ -187,6 +188,7 @@ export function createSharedTasks(
     async (work: Work) =>
       toAsking(await followTask(work, await startTask(work, { text: text + more })), text, option);
   const [ask, askForm] = [askWith(texts.ask, "--ask-text"), askWith(texts.form, "--form-text")];
+  const askTwice = askWith(texts.questions, "--questions-text");
   const plain = (work: Work) => runToSuccess(work, { text: `${texts.plain}\n"quoted"  \\ done` });
   return {
     plain: share(plain),
@@ -197,7 +199,8 @@ export function createSharedTasks(
     askingForText: share(ask),
     askingForLastOption: share(ask),
     askingForTwo: share(ask),
-    askingTwice: share(askWith(texts.questions, "--questions-text")),
+    askingTwice: share(askTwice),
+    askingTwiceAgain: share(askTwice),
     askingWithFields: share(askForm),
     askingWithFieldsAgain: share(askForm),
     askingForOtherValues: share(askForm),

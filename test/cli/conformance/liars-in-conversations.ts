@@ -1,5 +1,6 @@
 // biome-ignore-all format: one lie per row
 /** Endpoints that lie about several tasks of one conversation, about what they store, and to those who have other ways in. */
+import { setTimeout as delay } from "node:timers/promises";
 import { json } from "../../doubles/answers.ts";
 import { otherToken, token } from "./honest-endpoint.ts";
 import {
@@ -74,6 +75,11 @@ lie("gives a late reply to the next question", "question/second", where((x) => a
   return x.insteadOf({ ...x.sent, params });
 }));
 lie("has one id for all questions of a task", "question/second", changing("input_required", (given) => (given.question_id = `q-${given.task_id}`)));
+lie("waits on when there is another question", "question/ends-wait", where((x) => gets(x) && x.sent.params.wait_ms > 100, async (x) => {
+  const answer = await x.honest();
+  await delay(5000);
+  return answer;
+}));
 lie("forgets at a read that credentials are missing", "question/read-again", (x) => changing("input_required", (given) => Object.assign(given, !gets(x) && { kind: "auth" }))(x));
 lie("moves the end of a question at each read", "question/read-again", changing("input_required", (given) => (given.expires_at = new Date(Date.now() + 3600_000).toISOString())));
 lie("cuts replies at 255 characters", "question/free-text", where(answers, (x) => x.insteadOf({ ...x.sent, params: { ...x.sent.params, ...(x.sent.params.text && { text: x.sent.params.text.slice(0, 255) }) } })));

@@ -74,4 +74,35 @@ export const replyCases: readonly ConformanceCase[] = [
       return `${status}: ${end.last.came}`;
     },
   },
+  {
+    name: "question/ends-wait",
+    level: "strict",
+    section: "`get_task`",
+    needs: ["question/second"],
+    expects:
+      "get_task with wait_ms, sent while the first question was open: an answer within three seconds of the second question",
+    advice:
+      "End a wait when another question is open, though the state is the same. Otherwise people see it seconds late.",
+    async check(run) {
+      const first = await run.tasks.askingTwiceAgain();
+      const { taskId, sessionId } = first;
+      let isOpen = true;
+      const held = run.peer
+        .call({ method: "get_task", params: { task_id: taskId, wait_ms: waitMs }, sessionId })
+        .finally(() => {
+          isOpen = false;
+        });
+      run.step("the answer to the first question");
+      const { last } = await followTask(run, { ...first, answer: await reply(run, first) });
+      run.step("the end of the wait");
+      await Promise.race([held, run.sleep(graceMs)]);
+      const isLate = isOpen;
+      const { came } = await held;
+      if (isLate) throw new Deviation(`${last.came}; the wait went on after that until it ended with ${came}`);
+      return came;
+    },
+  },
 ];
+
+const waitMs = 20_000;
+const graceMs = 3000;
