@@ -57,7 +57,7 @@ function textOf(files: ReadonlyMap<string, Uint8Array>): string {
 
 const ceilings = [
   ["ingress", 61],
-  ["worker", 813],
+  ["worker", 814],
   ["deadLetters", 366],
   ["installFlow", 154],
   ["executionUrl", 378],
