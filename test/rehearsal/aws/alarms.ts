@@ -14,10 +14,15 @@ export function raisedAlarms({ resolver, metrics }: Watched, window: Window): st
   const { fromMs = metrics.firstMs(), toMs = Date.now() } = window;
   return resolver
     .resources("AWS::CloudWatch::Alarm")
-    .filter((alarm) => !watchedBy(alarm).some(({ id }) => timeMetrics.test(id.name)))
+    .filter((alarm) => !watchesTime(alarm))
     .filter((alarm) => alarmStates({ alarm, metrics, window: { fromMs, toMs } }).includes("ALARM"))
     .map(nameOf)
     .sort();
+}
+
+/** True for an alarm on durations or ages. */
+export function watchesTime(alarm: AlarmResource): boolean {
+  return watchedBy(alarm).some(({ id }) => timeMetrics.test(id.name));
 }
 
 /** Metrics that get a value only in events that no ordinary story makes happen, with the reason. */

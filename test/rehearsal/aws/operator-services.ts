@@ -5,7 +5,7 @@ import type { RunningFunction } from "../lambda/function.ts";
 import type { Assembly } from "../template/assembly.ts";
 import type { Resolver } from "../template/resolve.ts";
 import { type AgentRuntime, type LambdaFunction, record } from "../template/wiring.ts";
-import { alarmStates, idOf } from "./alarms.ts";
+import { alarmStates, idOf, watchesTime } from "./alarms.ts";
 import { awsFailure, xml } from "./failure.ts";
 import type { Backend } from "./gateway.ts";
 import { byPeriod, type Metrics } from "./metrics.ts";
@@ -30,7 +30,7 @@ export function cloudWatchBackend({ resolver, metrics }: { resolver: Resolver; m
       const { Namespace, MetricName, Dimensions, Metrics: queries } = alarm.properties;
       const states = alarmStates({ alarm, metrics, window: { fromMs: startMs, toMs: Date.now() } });
       const watched = queries === undefined ? { Namespace, MetricName, Dimensions } : { Metrics: queries };
-      return { AlarmName: alarm.ref, StateValue: states.at(-1), ...watched };
+      return { AlarmName: alarm.ref, StateValue: watchesTime(alarm) ? "OK" : states.at(-1), ...watched };
     });
     return Response.json({ MetricAlarms, CompositeAlarms: [] });
   }
