@@ -108,6 +108,7 @@ lie("names somebody's request in its errors", "raw/same-task", (x) => {
   if (plain(x)) x.memory.set("id", x.sent.id);
   return changingError(-32068, (given) => (given.data.correlation_id = x.memory.get("id") ?? "none"))(x);
 });
+lie("names another task where the caller's is canceled", "raw/same-task", changingError(-32076, (given) => (given.data.task_id = "00000000-0000-4000-8000-000000000000")));
 const header = (x: Exchange, value: string) => x.honest().then(async (answer) => new Response(await answer.text(), { status: answer.status, headers: { "content-type": "application/json", "x-debug": value } }));
 lie("says the token back in a header, percent-encoded", "leaks/credentials", (x) => first(x) ? header(x, encodeURIComponent(token).replace(/[a-z]/g, (letter) => `%${letter.charCodeAt(0).toString(16)}`)) : x.honest());
 lie("tells the text of another task in a header", "isolation/marks", (x) => {
