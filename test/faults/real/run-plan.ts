@@ -205,9 +205,11 @@ async function gatherLeftovers({ messages, fakeSlack, books }: Gathering): Promi
 
 function postsOfBot(fakeSlack: FakeSlack) {
   const posts = fakeSlack.messages().filter(({ user }) => user === workspace.botUser);
-  return posts.map(({ metadata, text, ts, threadTs, files = [] }) => {
+  return posts.map(({ metadata, text, blocks = [], ts, threadTs, files = [] }) => {
     const key = readPostKey(metadataSchema.parse(metadata));
-    return { requestId: key?.requestId, part: key?.part ?? -1, text, ts, threadTs, files: files.length };
+    // Which files are missing stands in a block of its own, and not in the text of notifications.
+    const shownText = [text, JSON.stringify(blocks)].join("\n");
+    return { requestId: key?.requestId, part: key?.part ?? -1, text: shownText, ts, threadTs, files: files.length };
   });
 }
 
