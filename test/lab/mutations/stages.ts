@@ -11,9 +11,9 @@ type Request = Copy & { file: string; isWide: boolean };
 /** Suites that take minutes. The simulation stands for them. */
 const slow = /^test\/(faults|rehearsal|browser|load|bench|package|campaign|docs|e2e)\//;
 /** A mutation that makes an endless loop is found by this. */
-const hangMs = 900_000;
+const hangMs = 600_000;
 /** One that leaves a promise pending, by this. */
-const testMs = 120_000;
+const testMs = 60_000;
 
 const inZones = /^test\/(contracts|shared|execution|verification)\//;
 
