@@ -73,7 +73,7 @@ export const packages: LookEntry[] = [
     look([install, test]) {
       if (install !== undefined) lookAtInstall([install]);
       expect(test?.args).toEqual(["npm", "test"]);
-      expect(readJson("package.json").scripts.test).toBe("jest");
+      expect(readJson("package.json").scripts.test).toBe("jest --selectProjects core");
     },
   },
 ];
