@@ -81,7 +81,7 @@ function createLinkEdits(text: string, { blocks }: Markdown): Edit[] {
     const address = shownAddress(link.href).replace(entityStart, "&amp;");
     const open = link.type === "image" ? 2 : 1;
     // Directly behind a bracket, the label would become the name or the address of another link.
-    const isApart = start === 0 || !(isUnlabeled ? /\S/ : /\]/).test(text[start - 1] ?? "");
+    const isApart = !(isUnlabeled ? /\S/ : /\]/).test(text[start - 1] ?? "");
     const before = isApart ? "" : " ";
     // A bare address extends to the next blank, so text behind it needs a gap.
     afterAddress.lastIndex = end;
