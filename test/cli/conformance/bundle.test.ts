@@ -51,7 +51,7 @@ describe("the entry of the package", () => {
 
 describe("the bundled conformance run", () => {
   const tokens = { FIRST: token, SECOND: otherToken };
-  const quick = ["--slow-text", "slow 20s", "--stream-text", "stream, slow 20s", "--no-second-look"];
+  const quick = ["--slow-text", "slow 3s", "--stream-text", "stream, slow 3s", "--no-second-look"];
 
   it("is one file", () => {
     expect(readdirSync(folder)).toEqual([file]);

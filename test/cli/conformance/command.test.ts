@@ -61,9 +61,9 @@ describe("sekisho conformance of our own host", () => {
     const junit = join(folder, "far.xml");
     const slow = [
       "--slow-text",
-      "slow 20s",
+      "slow 3s",
       "--stream-text",
-      "stream, slow 20s",
+      "stream, slow 3s",
       "--other-auth",
       "bearer:OTHER_TOKEN",
       "--level",

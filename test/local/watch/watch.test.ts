@@ -96,7 +96,7 @@ it("waits for a file that is missing or broken, and says where", async () => {
 
 it("waits for a change after the agent ended the process, and reads .env again", async () => {
   const cwd = folderOfTest();
-  const broken = "setTimeout(() => { throw new Error('late'); });";
+  const broken = "setTimeout(() => process.exit(1));";
   writeFileSync(join(cwd, "agent.ts"), `export const agent = async () => { ${broken} return "last"; };\n`);
   const process = start(["execution", "--agent", "./agent.ts", "--port", "0", "--watch"], cwd);
   await starts(process, 1);
