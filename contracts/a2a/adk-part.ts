@@ -30,6 +30,11 @@ export function isToolRecord({ metadata }: Part): boolean {
   return toolTypes.includes(metadata?.[typeKey]);
 }
 
+/** True for the call of a tool, which in a question is what the agent waits for. */
+export function isToolCall({ metadata }: Part): boolean {
+  return metadata?.[typeKey] === "function_call";
+}
+
 const callSchema = z.object({
   id: z.string().min(1).optional().catch(undefined),
   name: z.string().min(1),
@@ -39,7 +44,7 @@ export type ToolCall = z.output<typeof callSchema>;
 
 /** Lists the calls that wait for a reply, in a message that asks. */
 export function listOpenCalls(parts: readonly Part[]): ToolCall[] {
-  const calls = parts.filter(({ metadata }) => metadata?.[typeKey] === "function_call");
+  const calls = parts.filter(isToolCall);
   // ADK does not mark a call for which it asks again.
   const marked = calls.filter(({ metadata }) => metadata?.[longRunningKey] === true);
   return (marked.length > 0 ? marked : calls).flatMap(({ data }) => callSchema.safeParse(data).data ?? []);
@@ -95,7 +100,19 @@ function describeTool({ name, args }: ToolCall): string {
   return `The tool \`${name}\` waits for you. Its arguments:\n\n${formatJson(args)}`;
 }
 
-/** Returns a code block of Markdown. */
+/** Longer data is not indented, and of data that is still longer only the beginning is shown. */
+const maxShownLength = 3000;
+
+/** Returns a code block of Markdown. Indented, a megabyte of deep data would take a hundred. */
 export function formatJson(value: unknown): string {
-  return `\`\`\`json\n${JSON.stringify(value, undefined, 2)}\n\`\`\``;
+  const json = JSON.stringify(value);
+  if (json.length > maxShownLength) {
+    return `${codeBlock(json.slice(0, maxShownLength).toWellFormed())}\n\nThe data is longer than what is shown.`;
+  }
+  const indented = JSON.stringify(value, undefined, 2);
+  return codeBlock(indented.length > maxShownLength ? json : indented);
+}
+
+function codeBlock(json: string): string {
+  return `\`\`\`json\n${json}\n\`\`\``;
 }

@@ -21,7 +21,7 @@ export function excessOperations({ world, usualOperations }: { world: World; usu
   return steps.length > most ? `${steps.length} operations, where ${usualOperations} are usual` : undefined;
 }
 
-/** What an outage meets are many failures of one cause. */
+/** An outage meets many operations, and their failures have one cause. */
 function faultsIn({ steps, outages }: World): number {
   return steps.filter(({ fate, isOutage }) => fate !== undefined && !isOutage).length + outages.length;
 }

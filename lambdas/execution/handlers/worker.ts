@@ -11,5 +11,5 @@ export const handler = createExecutionWorkerHandler({
   createAgent: createBundledAgent(__dirname),
 });
 
-// What an agent leaves behind may throw in a later invocation, which is the task of another person.
+// A timer of one agent may throw during a later invocation, which is the task of another person.
 handleUncaughtErrors({ log: createLog({ service: "execution", ...readExecutionWorkerEnvironment().logs }) });

@@ -22,9 +22,9 @@ export async function runAsHost<T>(call: () => Promise<T>): Promise<T> {
   return await agentScope.run(undefined, call);
 }
 
-/** More of a stack is not read: it is the agent's own text. */
+/** Limits how much of a stack is read, because it is the agent's own text. */
 const maxStackLength = 20_000;
-/** That of a field of a log line. */
+/** The limit of a field of a log line. */
 const maxLineLength = 200;
 
 /**

@@ -35,20 +35,16 @@ lie("lets in who names its own address", "authentication/forwarded", where(({ re
 lie("trusts the user that a proxy names", "authentication/named", where(({ request }) => request.headers.has("x-forwarded-user"), asFirst));
 
 // Several tasks of one conversation.
-lie("answers a thread with its first answer", "isolation/one-thread", where((x) => executes(x) && x.sent.params?.thread_ts && first(x), async (x) => {
-  const stored = x.memory.get(x.sent.params.thread_ts);
+const answersByKey = (keyOf: (x: Exchange) => string | undefined): How => where((x) => executes(x) && keyOf(x) !== undefined && first(x), async (x) => {
+  const key = String(keyOf(x));
+  const stored = x.memory.get(key);
   if (stored !== undefined) return result(x, stored);
   const answer: Json = await (await x.honest()).json();
-  if (answer.result?.status === "success") x.memory.set(x.sent.params.thread_ts, { ...answer.result, correlation_id: undefined });
+  if (answer.result?.status === "success") x.memory.set(key, { ...answer.result, correlation_id: undefined });
   return json(answer);
-}));
-lie("takes a text for one that it has answered", "isolation/one-thread", where((x) => executes(x) && x.sent.params?.text && first(x), async (x) => {
-  const stored = x.memory.get(x.sent.params.text);
-  if (stored !== undefined) return result(x, stored);
-  const answer: Json = await (await x.honest()).json();
-  if (answer.result?.status === "success") x.memory.set(x.sent.params.text, { ...answer.result, correlation_id: undefined });
-  return json(answer);
-}));
+});
+lie("answers a thread with its first answer", "isolation/one-thread", answersByKey((x) => x.sent.params?.thread_ts));
+lie("takes a text for one that it has answered", "isolation/one-thread", answersByKey((x) => x.sent.params?.text));
 lie("cancels the whole session", "isolation/session-of-tasks", async (x) => {
   const session = x.request.headers.get("x-amzn-bedrock-agentcore-runtime-session-id") ?? "";
   if (cancels(x) && first(x)) x.memory.set(session, 1);
@@ -90,7 +86,7 @@ lie("knows no leap days", "question/answers-fields", where(withField((value) => 
 lie("gives the agent the first choice of a form", "question/answers-fields", where((x) => answers(x) && x.sent.params.fields?.road === "nakasendo", (x) => x.insteadOf({ ...x.sent, params: { ...x.sent.params, fields: { ...x.sent.params.fields, road: "tokaido" } } })));
 lie("takes a choice twice", "question/bad-fields", where(withField((value) => Array.isArray(value) && new Set(value).size < value.length), (x) => result(x, { status: "accepted", task_id: x.sent.params.task_id })));
 
-// What is stored.
+// Stores.
 lie("stores 65,535 bytes of a text", "question/goes-on ended/whole-text", where(gets, rewriting("success", (text) => Buffer.from(text).subarray(0, 50_000).toString())));
 lie("joins letters and accents", "execute/unicode", rewriting("success", (text) => text.normalize("NFC")));
 lie("forgets after a while what was answered", "second-look/answered", where(gets, (x) => x.changed((answer) => {

@@ -1,5 +1,5 @@
 // biome-ignore-all format: one lie per row
-/** What lies are made of: our own host, with a switch per lie. */
+/** The parts of lies: our own host, with a switch per lie. */
 import { randomUUID } from "node:crypto";
 import type { Host } from "../../../lambdas/execution/host.ts";
 import { json } from "../../doubles/answers.ts";
@@ -25,7 +25,7 @@ export type Exchange = {
   rewritten(change: (text: string) => string | Uint8Array<ArrayBuffer>): Promise<Response>;
   /** The host's answer to the same request under a new id, so that the agent runs. */
   anew(): Promise<Response>;
-  /** What the endpoint remembers during one run. */
+  /** The endpoint's memory during one run. */
   memory: Map<string, Json>;
   /** Counts calls of it with this key, from 1. */
   count(key: string): number;

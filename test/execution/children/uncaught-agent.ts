@@ -1,4 +1,4 @@
-/** What agents leave behind. Each function is called once, and the error comes after it has returned. */
+/** Errors that agents leave behind. Each function is called once, and the error comes after it has returned. */
 import { EventEmitter } from "node:events";
 import { createReadStream } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -18,7 +18,7 @@ import {
   setLogLevel,
 } from "@google/adk";
 import express from "express";
-import { z } from "zod";
+import * as z from "zod";
 import { type Heard, joinTexts, listen, type Peer } from "./peer.ts";
 import { reply, toolResults } from "./script.ts";
 

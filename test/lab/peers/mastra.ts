@@ -8,17 +8,17 @@ import { createTool } from "@mastra/core/tools";
 import { type HonoBindings, type HonoVariables, MastraServer } from "@mastra/hono";
 import { InMemoryTaskStore } from "@mastra/server/a2a/store";
 import { Hono } from "hono";
-import { z } from "zod";
+import * as z from "zod";
 import { type Heard, joinTexts, listen, type Peer } from "./peer.ts";
 import { reply, toolResults } from "./script.ts";
 
-/** What the script needs of a prompt. A system message has a text as its content. */
+/** The members of a prompt that the script reads. A system message has a text as its content. */
 type Content = { type: string; text?: string; data?: unknown; output?: { value: unknown } };
 type Prompt = readonly { role: string; content: string | readonly Content[] }[];
 
 const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
 
-/** What the script says to a prompt, as chunks of a stream. */
+/** The script's reply to a prompt, as chunks of a stream. */
 async function next(prompt: Prompt) {
   const contents = prompt.flatMap(({ content }) => (typeof content === "string" ? [] : content));
   const text = contents.find(({ type }) => type === "text")?.text ?? "";

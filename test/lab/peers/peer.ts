@@ -6,7 +6,7 @@ import { closeServer, startListening } from "../../../lambdas/shared/http/server
 /** A server on loopback. `cardUrl` is the address of the agent's card. */
 export type PeerAgent = { cardUrl: string; close: () => Promise<void> };
 
-/** What a client heard about one message. `state` is the last one of the task, and `said` the agent's words with that state. */
+/** A client's view of one message. `state` is the last one of the task, and `said` the agent's words with that state. */
 export type Heard = {
   text: string;
   progress?: readonly string[];

@@ -1,4 +1,4 @@
-/** What the models of all peers say: a real one would need an account and answer in other words every time. */
+/** The replies of all scripted models. A real one would need an account, and answers in other words every time. */
 
 /** The call of a model, in the terms of no framework. `toolResult` is the last result of a tool. */
 type Turn = { text: string; files: readonly string[]; toolResult: string | undefined };

@@ -2,7 +2,7 @@
 import { Agent, type Message, Model, type ModelStreamEvent, tool } from "@strands-agents/sdk";
 import { A2AAgent, type A2AEventData } from "@strands-agents/sdk/a2a";
 import { A2AExpressServer } from "@strands-agents/sdk/a2a/express";
-import { z } from "zod";
+import * as z from "zod";
 import { type Heard, joinTexts, type Peer } from "./peer.ts";
 import { reply, toolResults } from "./script.ts";
 

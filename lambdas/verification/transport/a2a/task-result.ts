@@ -6,6 +6,7 @@ import {
   createApprovalOptions,
   describeCall,
   formatJson,
+  isToolCall,
   isToolRecord,
   listOpenCalls,
 } from "../../../../contracts/a2a/adk-part.ts";
@@ -85,6 +86,9 @@ function toTaskResult(task: ReadTask, retryAfterMs: number | undefined): TaskRes
   }
 }
 
+/** More calls or data of one question than a person would read. */
+const maxDescribed = 20;
+
 /** The question of a task, which may be in tool calls or other data instead of words. */
 function readQuestion(task: ReadTask, stateKind: "auth" | undefined) {
   const { message } = task.status;
@@ -92,10 +96,14 @@ function readQuestion(task: ReadTask, stateKind: "auth" | undefined) {
   const fields = readQuestionFields(parts);
   const calls = listOpenCalls(parts);
   const { options = createApprovalOptions(calls) } = questionSchema.parse(message?.metadata?.[questionKey]);
-  const data = fields === undefined ? parts.filter((part) => part.data !== undefined) : [];
+  const isShown = (part: Part) => part.data !== undefined && (isToolCall(part) || !isToolRecord(part));
+  const data = fields === undefined ? parts.filter(isShown) : [];
   // A person must see what they are asked to approve, also where the agent says it in data only.
-  const shown = calls.length > 0 ? calls.map(describeCall) : data.map((part) => formatJson(part.data));
-  const prompt = [joinTextParts(parts), ...shown].filter((text) => text !== "").join("\n\n") || lastText(task);
+  const descriptions =
+    calls.length > 0
+      ? calls.slice(0, maxDescribed).map(describeCall)
+      : data.slice(0, maxDescribed).map((part) => formatJson(part.data));
+  const prompt = [joinTextParts(parts), ...descriptions].filter((text) => text !== "").join("\n\n") || lastText(task);
   const kind = calls.some(asksForCredentials) ? "auth" : stateKind;
   return { prompt, ...dropUndefined({ options, fields, kind, question_id: createQuestionId(message?.messageId) }) };
 }

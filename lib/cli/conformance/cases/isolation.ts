@@ -228,7 +228,7 @@ function marksOf({ text }: SentTask["params"]): readonly string[] {
   return String(text).match(markPattern) ?? [];
 }
 
-/** Of tasks in one session. An agent may remember its conversation, but it answers what it was asked. */
+/** Cases of several tasks in one session. An agent may remember its conversation, but it answers the question of each task. */
 export function expectAboutItself(tasks: readonly Pick<EndedTask, "last" | "params">[]): string {
   const answers = tasks.map(({ last, params }) => {
     const body = Buffer.from(last.body).toString();

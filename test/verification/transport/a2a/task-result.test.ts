@@ -267,6 +267,11 @@ describe("an agent of Google's Agent Development Kit", () => {
     expect(again).toMatchObject({ prompt: `No input provided for function call id call-1\n\n${prompt}` });
   });
 
+  it("shows no results of tools", () => {
+    const asked = questionOf({ text: "Which one?" }, toolResponse({ rows: ["internal"] }));
+    expect(asked).toMatchObject({ prompt: "Which one?" });
+  });
+
   it("asks for the approval of a tool with the name, the arguments and the hint of that tool", () => {
     const originalFunctionCall = { id: "call-0", name: "delete_file", args: { path: "/a.txt" } };
     const approval = (toolConfirmation: object) =>
@@ -319,6 +324,29 @@ describe("a question with data that holds no fields", () => {
       expect(asked).toMatchObject({ prompt: [...texts.map(({ text }) => text), data].join("\n\n") });
     },
   );
+});
+
+describe("a question with more data than a person would read", () => {
+  const deep = (depth: number, inner: unknown): unknown => (depth === 0 ? inner : [deep(depth - 1, inner)]);
+  const wide = Array.from({ length: 30_000 }, () => 1);
+
+  it.each([
+    ["deep and wide data", [{ data: deep(95, wide) }]],
+    ["many parts with data", Array.from({ length: 100 }, () => ({ data: deep(95, wide.slice(0, 400)) }))],
+    ["a text of half characters", [{ data: "🏯".repeat(50_000) }]],
+  ])("shows the beginning: %s", (_what, parts) => {
+    const asked = outcomeOf("INPUT_REQUIRED", { message: says("", { parts }) });
+    const { prompt } = Object(asked);
+    expect(prompt).toMatch(/^```json\n/);
+    expect(prompt.length).toBeLessThan(4 * JSON.stringify(parts).length);
+    expect(prompt.length).toBeLessThan(100_000);
+    expect(prompt.isWellFormed()).toBe(true);
+  });
+
+  it("says that the data is longer", () => {
+    const asked = outcomeOf("INPUT_REQUIRED", { message: says("", { parts: [{ data: wide }] }) });
+    expect(asked).toMatchObject({ prompt: expect.stringMatching(/\n\nThe data is longer than what is shown\.$/) });
+  });
 });
 
 describe("a message instead of a task", () => {
