@@ -7,9 +7,13 @@ import { fileURLToPath } from "node:url";
 /** `line` and `column` begin at 1. `name` is the function of a stack frame. */
 export type Place = { file: string; line: number; column: number; name?: string | undefined };
 
+/** Longer than the line of any frame. The lines of the error's message may hold a foreign text, and are read as well. */
+const maxFrameLength = 1000;
+
 /** The frames that are in files, the innermost first. Frames of Node itself are left out. */
 export function stackFrames(stack: string): Place[] {
   return stack.split("\n").flatMap((line) => {
+    if (line.length > maxFrameLength) return [];
     const [, name, file, row, column] =
       /^ {4}at (?:async )?(?:(.+) \()?((?:file:\/\/|\/|[A-Za-z]:\\).+?):(\d+):(\d+)\)?$/.exec(line) ?? [];
     return file === undefined ? [] : [{ file: toPath(file), line: Number(row), column: Number(column), name }];
