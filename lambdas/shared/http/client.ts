@@ -8,13 +8,14 @@ import { createBodyCollector, isAnnouncedLarger } from "./read-body.ts";
 
 /** Names in lower case. A repeated header is joined by commas. */
 export type HttpHeaders = Readonly<Record<string, string | undefined>>;
+export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export type HttpHead = { status: number; headers: HttpHeaders };
 
 /** Collects the body of a response. `add` throws if the body is too large. `isDone` says that the rest need not be read. */
 export type Collector<Body> = { add(chunk: Uint8Array): void; isDone?(): boolean; end(): Body };
 
 export type HttpRequest<Body> = {
-  method: "GET" | "POST" | "PUT";
+  method: HttpMethod;
   url: URL;
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;

@@ -1,12 +1,16 @@
 /** Sends raw bytes to the endpoint under test, as the right caller or as one that it must refuse. */
-import { createHttpClient, HttpError, type HttpHeaders, upTo } from "../../../lambdas/shared/http/client.ts";
+import {
+  createHttpClient,
+  HttpError,
+  type HttpHeaders,
+  type HttpMethod,
+  upTo,
+} from "../../../lambdas/shared/http/client.ts";
 import type { ClientCertificate } from "../../../lambdas/shared/http/connections.ts";
 import { type Stranger, strangers, strangersHeaders } from "./strangers.ts";
 
 /** Callers other than the right one. `another` has a valid token of its own. The rest must be refused. */
 export type Caller = Stranger | "another";
-
-export type HttpMethod = "GET" | "POST" | "PUT";
 
 export type RawRequest = {
   method?: HttpMethod;

@@ -18,10 +18,17 @@ const fixed =
   () =>
     bearer(token);
 
-const addressHeaders = ["x-forwarded-for", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip"];
+const addressHeaders = [
+  ...["x-forwarded-for", "x-original-forwarded-for", "x-real-ip", "x-client-ip", "x-cluster-client-ip"],
+  ...["x-originating-ip", "x-remote-ip", "x-remote-addr", "true-client-ip", "cf-connecting-ip", "fastly-client-ip"],
+];
+/** Proxies name the user under every pair of these, such as `x-forwarded-user` and `remote-user`. */
 const userHeaders = [
-  ...["x-forwarded-user", "x-forwarded-email", "x-forwarded-preferred-username", "x-remote-user", "remote-user"],
-  ...["x-auth-request-user", "x-authenticated-user", "x-user", "x-user-id", "x-amzn-oidc-identity", "x-api-key"],
+  ...["", "x-", "x-forwarded-", "x-original-", "x-remote-", "remote-", "x-auth-request-", "x-authenticated-"].flatMap(
+    (proxy) => ["user", "user-id", "username", "preferred-username", "email", "principal"].map((name) => proxy + name),
+  ),
+  ...["x-amzn-oidc-identity", "x-ms-client-principal-name", "x-goog-authenticated-user-email", "x-webauth-user"],
+  ...["tailscale-user-login", "x-api-key"],
 ];
 
 const kinds = {

@@ -5,7 +5,7 @@ import { json } from "../../doubles/answers.ts";
 import { otherToken, token } from "./honest-endpoint.ts";
 import {
   answers, asFirst, bearer, cancels, changing, changingError, collectLies, type Exchange, error, executes, gets, type How, type Json,
-  type Lie, method, plain, result, says, success, where,
+  type Lie, method, parse, plain, result, says, success, where,
 } from "./lie.ts";
 
 const { lies, lie } = collectLies();
@@ -29,6 +29,11 @@ lie("takes votes of strangers on tasks that exist", "authentication/own-tasks", 
   return (await answer.clone().text()).includes('-32061') ? x.honest() : answer;
 }));
 lie("checks no list", "authentication/elsewhere", where((x) => x.text.startsWith("[{") && nobody(x), async (x) => json([await (await x.insteadOf(x.sent[0], { authorization: `Bearer ${token}` })).json()])));
+lie("checks no list of several requests", "authentication/elsewhere", where((x) => parse(x.text)?.length > 1 && nobody(x), async (x) => json([await (await x.insteadOf(x.sent[0], { authorization: `Bearer ${token}` })).json()])));
+lie("does not check PATCH", "authentication/elsewhere", where(({ request }) => request.method === "PATCH", (x) => x.insteadOf(x.sent, { authorization: `Bearer ${token}` })));
+lie("serves the path of its probe to everyone", "authentication/elsewhere", where(({ request }) => new URL(request.url).pathname === "/healthz" && request.method === "POST", (x) => success(x)));
+lie("trusts the user that a proxy had before", "authentication/named", where(({ request }) => request.headers.has("x-original-user"), asFirst));
+lie("lets another caller fill in a form", "isolation/another-caller-answers", where((x) => answers(x) && x.sent.params.fields && bearer(x) === otherToken, asFirst));
 lie("checks POST only", "authentication/elsewhere", where(({ request }) => request.method === "PUT", (x) => x.insteadOf(x.sent, { authorization: `Bearer ${token}` })));
 lie("serves its health path to everyone", "authentication/elsewhere", where(({ request }) => new URL(request.url).pathname === "/health" && request.method === "POST", (x) => success(x)));
 lie("lets in who names its own address", "authentication/forwarded", where(({ request }) => request.headers.get("x-real-ip") === "127.0.0.1", asFirst));
@@ -59,6 +64,14 @@ lie("gives an answer to the latest question of the session", "isolation/session-
   await x.insteadOf({ ...x.sent, params: { ...params, task_id: latest } });
   return x.honest();
 });
+lie("takes a second task of the session for the first", "isolation/session-of-tasks", async (x) => {
+  const session = x.request.headers.get("x-amzn-bedrock-agentcore-runtime-session-id") ?? "";
+  if (!first(x)) return x.honest();
+  if (says(/^slow/)(x)) return x.changed(({ result: given }) => given?.status === "accepted" && x.memory.set(session, given.task_id));
+  const { task_id, request_id } = x.sent.params ?? {};
+  const latest = x.memory.get(session);
+  return gets(x) && request_id && latest && task_id !== latest ? x.insteadOf({ ...x.sent, params: { task_id: latest } }) : x.honest();
+});
 lie("cancels every question of the session", "isolation/session-of-questions", async (x) => {
   const session = x.request.headers.get("x-amzn-bedrock-agentcore-runtime-session-id") ?? "";
   if (cancels(x) && first(x)) x.memory.set(session, 1);
@@ -70,6 +83,11 @@ lie("gives a late reply to the next question", "question/second", where((x) => a
   const { question_id: _id, ...params } = x.sent.params;
   return x.insteadOf({ ...x.sent, params });
 }));
+lie("loses the id of a second question at a read", "question/second", (x) => changing("input_required", (given) => {
+  const stored = x.memory.get(given.task_id) ?? given.question_id;
+  x.memory.set(given.task_id, stored);
+  if (gets(x) && stored !== given.question_id) delete given.question_id;
+})(x));
 lie("has one id for all questions of a task", "question/second", changing("input_required", (given) => (given.question_id = `q-${given.task_id}`)));
 lie("waits on when there is another question", "question/ends-wait", where((x) => gets(x) && x.sent.params.wait_ms > 100, async (x) => {
   const answer = await x.honest();
@@ -97,6 +115,9 @@ const breaking: How = changing("success", (given) => {
 });
 lie("sends the bytes of a file as characters", "bounds/artifacts", breaking);
 lie("stores the bytes of a file as characters", "execute/files", where(gets, breaking));
+lie("tells the files of an answer once", "execute/files", where((x) => gets(x) && x.sent.params.task_id, (x) => changing("success", (given) => {
+  if (x.count(x.sent.params.task_id) > 1) delete given.artifacts;
+})(x)));
 lie("repeats an answer without its files", "execute/files", where((x) => readsFiles(x) && x.count(x.sent.id) > 1, changing("success", (given) => delete given.artifacts)));
 
 // Ids, marks and secrets in other places.

@@ -296,7 +296,7 @@ lie(
   "takes an option that was not offered",
   "question/bad-answers",
   where(
-    (x) => x.sent.params?.option_id === "not-offered",
+    (x) => /-[0-9a-f]{8}$/.test(x.sent.params?.option_id),
     (x) => result(x, { status: "accepted", task_id: x.sent.params.task_id }),
   ),
 );
@@ -332,7 +332,7 @@ const accepting = (x: Exchange) => result(x, { status: "accepted", task_id: x.se
 lie("takes any values", "question/bad-fields", where(toFields, accepting));
 lie("takes values for fields that there are not", "question/bad-fields", where((x) => toFields(x) && "x.conformance" in x.sent.params.fields, accepting));
 lie("does not mind what is required", "question/bad-fields", where((x) => toFields(x) && x.sent.params.fields.road === null, accepting));
-lie("takes choices that were not offered", "question/bad-fields", where((x) => toFields(x) && x.sent.params.fields.road === "not-offered", accepting));
+lie("takes choices that were not offered", "question/bad-fields", where((x) => toFields(x) && /-[0-9a-f]{8}$/.test(x.sent.params.fields.road), accepting));
 lie("takes numbers of any size", "question/bad-fields", where((x) => toFields(x) && x.sent.params.fields.travellers > 20, accepting));
 lie("takes days that there are not", "question/bad-fields", where((x) => toFields(x) && x.sent.params.fields.day === "2026-02-30", accepting));
 lie("does not say which field is wrong", "question/names-field", where(toFields, changingError(-32602, (given) => delete given.data.issues)));

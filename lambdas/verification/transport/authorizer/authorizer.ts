@@ -1,10 +1,11 @@
 /** Adds credentials to one outgoing HTTP request. Also checks URLs and creates the errors of authorizers. */
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { isLoopbackHost, isSecureUrl } from "../../../../contracts/loopback.ts";
+import type { HttpMethod } from "../../../shared/http/client.ts";
 import { parseUrl } from "../../../shared/untrusted-input.ts";
 
 export type AuthorizableRequest = {
-  method: "GET" | "POST" | "PUT";
+  method: HttpMethod;
   url: URL;
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;

@@ -15,6 +15,7 @@ import {
 import { markPattern, type PeerRequest } from "../peer.ts";
 import { describeStranger, type Stranger, strangers } from "../strangers.ts";
 import { channel } from "../tasks.ts";
+import { listReplies } from "./question-fields.ts";
 
 /** A request that needs no agent. */
 const request = (id: string) => JSON.stringify({ jsonrpc: "2.0", id, method: "sekisho.no_such_method", params: {} });
@@ -95,7 +96,7 @@ export const authenticationCases: readonly ConformanceCase[] = [
       ];
       if (asking !== undefined) {
         steps.push(["get_task", { task_id: asking.taskId }, asking.sessionId]);
-        steps.push(["answer_task", { task_id: asking.taskId, text: "yes" }, asking.sessionId]);
+        for (const given of listReplies(asking)) steps.push(["answer_task", given, asking.sessionId]);
         steps.push(["cancel_task", { task_id: asking.taskId }, asking.sessionId]);
       }
       const all = strangers.flatMap((as) =>
@@ -131,11 +132,13 @@ export const authenticationCases: readonly ConformanceCase[] = [
         ["a query", { path: "?a=1" }],
         ["/", { path: "/" }],
         ["/invocations", { path: "/invocations" }],
-        ["/health", { path: "/health" }],
-        ["/ping", { path: "/ping" }],
+        ...["/health", "/healthz", "/ping", "/ready", "/status", "/metrics", "/rpc", "/v1"].map(
+          (path): [string, Partial<PeerRequest>] => [path, { path }],
+        ),
         ["text/plain", { headers: { "content-type": "text/plain" } }],
-        ["PUT", { method: "PUT" }],
-        ["a list of requests", { body: `[${body}]` }],
+        ...(["PUT", "PATCH", "DELETE"] as const).map((method): [string, Partial<PeerRequest>] => [method, { method }]),
+        ["a list of one request", { body: `[${body}]` }],
+        ["a list of two requests", { body: `[${body},${body}]` }],
       ];
       return eachStep(run, requests, async (request) => {
         const answer = await peer.send({ id, body, as: "nobody", ...request });

@@ -1,9 +1,17 @@
 /** Cases of several tasks in one conversation. Each is a task of its own, whatever it shares with another one. */
 
-import { randomUUID } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
-import { comparable, expectError, expectResult, hasReason, readPeerResult, skipWithoutMethod } from "../expect.ts";
+import {
+  comparable,
+  eachStep,
+  expectError,
+  expectResult,
+  hasReason,
+  readPeerResult,
+  skipWithoutMethod,
+} from "../expect.ts";
 import { newSessionId } from "../peer.ts";
 import { channel, type EndedTask, expectSuccess, followTask, sendTask, startTask } from "../tasks.ts";
 import { expectSameOutcome, repeat } from "./idempotency.ts";
@@ -21,7 +29,7 @@ export const conversationCases: readonly ConformanceCase[] = [
     advice: "The key of a task is its caller and its request id. A thread has many tasks, also with the same text.",
     async check(run) {
       const { texts, step } = run;
-      const thread = { sessionId: newSessionId(), thread_ts: "1700000000.000700" };
+      const thread = { sessionId: newSessionId(), thread_ts: newThreadTs() };
       step("the first task of the thread");
       const first = await send(run, thread, run.peer.mark(texts.plain, thread.sessionId));
       step("another text in the thread");
@@ -35,7 +43,7 @@ export const conversationCases: readonly ConformanceCase[] = [
       if (new Set(ids).size < ids.length) throw new Deviation(`${third.last.came}; two tasks have one task_id`);
       if (file.isRead(third)) return third.last.came;
       step("another text with a file, in another thread");
-      const elsewhere = { sessionId: newSessionId(), thread_ts: "1700000000.000800" };
+      const elsewhere = { sessionId: newSessionId(), thread_ts: newThreadTs() };
       const other = attach(run);
       const control = await send(run, elsewhere, run.peer.mark(texts.file, elsewhere.sessionId), other.attachments);
       if (other.isRead(control)) throw new Deviation(`${third.last.came}; the agent reads the file of a new text only`);
@@ -48,7 +56,7 @@ export const conversationCases: readonly ConformanceCase[] = [
     section: "Sessions",
     needs: ["accepted/by-task-id"],
     expects:
-      "two slow tasks in one session, of which one is canceled: the other one ends with an answer to its own text",
+      "two slow tasks in one session, of which the first one is canceled: get_task of it says so, and the other one ends with an answer to its own text",
     advice: "Cancel one task, not its session. Keep every task under its own id.",
     async check(run) {
       const { peer, texts, step } = run;
@@ -60,7 +68,12 @@ export const conversationCases: readonly ConformanceCase[] = [
       if (typeof task_id !== "string") throw new NotApplicable("the slow task was answered at once (--slow-text)");
       const answer = await peer.call({ method: "cancel_task", params: { task_id }, sessionId });
       if (hasReason(answer, ["invalid_state"])) throw new NotApplicable("the slow task ended too soon (--slow-text)");
-      expectResult(answer, "cancel_task");
+      if (expectResult(answer, "cancel_task").task_id !== task_id) throw new Deviation(answer.came);
+      step("get_task of the first task");
+      const params = { request_id: canceled.requestId };
+      const again = await peer.call({ method: "get_task", params, sessionId });
+      // An endpoint that stores nothing need not know the request.
+      if (!hasReason(again, ["task_not_found", "method_not_found"])) expectError(again, ["canceled"]);
       step("the end of the second task");
       const end = expectSuccess(await followTask(run, other));
       return expectAboutItself([{ ...canceled, last: answer }, end]);
@@ -112,21 +125,28 @@ export const fileCases: readonly ConformanceCase[] = [
     async check(run) {
       const sessionId = newSessionId();
       const text = run.peer.mark(run.texts.file, sessionId);
-      const task = await send(run, { sessionId, thread_ts: "1700000000.000600" }, text, attach(run).attachments);
+      const task = await send(run, { sessionId, thread_ts: newThreadTs() }, text, attach(run).attachments);
       const { result, requestId } = expectSuccess(task);
       if ((result.artifacts ?? []).length === 0) throw new NotApplicable("the answer has no files (--file-text)");
-      run.step("get_task by request_id");
-      const answer = await run.peer.call({ method: "get_task", params: { request_id: requestId }, sessionId });
-      // An endpoint that stores nothing need not know the request.
-      const again = readPeerResult(answer);
-      if (again !== undefined && comparable(again) !== comparable(readPeerResult(task.last)))
+      const keys: [string, object][] = [["get_task by request_id", { request_id: requestId }]];
+      if (task.taskId !== undefined) keys.push(["get_task by task_id", { task_id: task.taskId }]);
+      const came = await eachStep(run, keys, async (params) => {
+        const answer = await run.peer.call({ method: "get_task", params, sessionId });
+        // An endpoint that stores nothing need not know the request.
+        const again = readPeerResult(answer);
+        if (again === undefined || comparable(again) === comparable(readPeerResult(task.last))) return answer.came;
         throw new Deviation(`first ${task.last.came}; then ${answer.came}`);
-      if (!run.isIdempotent) return answer.came;
+      });
+      if (!run.isIdempotent) return came;
       run.step("execute_task again");
       return expectSameOutcome(expectSuccess(task), await repeat(run, task));
     },
   },
 ];
+
+function newThreadTs(): string {
+  return `${randomInt(1_600_000_000, 1_800_000_000)}.${randomInt(100_000, 1_000_000)}`;
+}
 
 type Thread = { sessionId: string; thread_ts: string };
 

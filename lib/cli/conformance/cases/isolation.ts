@@ -22,6 +22,7 @@ import {
   sendTask,
   startTask,
 } from "../tasks.ts";
+import { listReplies } from "./question-fields.ts";
 
 const ownAdvice =
   "Keep each task under its authenticated caller, and find it for that caller alone. task_not_found tells others the least.";
@@ -160,10 +161,13 @@ export const isolationCases: readonly ConformanceCase[] = [
     section: "Transport",
     needs: ["question/asks"],
     expects:
-      "get_task and answer_task of a task that asks, in words and by an option, by another caller: task_not_found, error -32061, or permission_denied",
+      "get_task and answer_task of a task that asks, in words, by an option and by fields, by another caller: task_not_found, error -32061, or permission_denied",
     advice: ownAdvice,
     async check(run) {
-      return expectUnseen(await asAnother(run), await run.tasks.askingForText());
+      const another = await asAnother(run);
+      const came = await expectUnseen(another, await run.tasks.askingForText());
+      const form = await run.tasks.askingWithFieldsAgain().catch(() => undefined);
+      return form === undefined ? came : expectUnseen(another, form);
     },
   },
   {
@@ -212,10 +216,10 @@ async function expectUnseen(
     ["get_task", key],
     ["get_task", { ...key, wait_ms: 100 }],
   ]);
-  if (taskId !== undefined) calls.push(["answer_task", { ...byTask, text: "yes" }]);
-  for (const { id } of question?.options?.slice(0, 1) ?? []) {
-    const { question_id } = question ?? {};
-    calls.push(["answer_task", { ...byTask, option_id: id, ...(question_id !== undefined && { question_id }) }]);
+  if (taskId !== undefined) {
+    calls.push(["answer_task", { ...byTask, text: "yes" }]);
+    const replies = question === undefined ? [] : listReplies({ taskId, question });
+    for (const params of replies) calls.push(["answer_task", params]);
   }
   for (const key of keys) calls.push(["cancel_task", key]);
   const steps = calls.map(

@@ -5,7 +5,7 @@ import { Deviation, NotApplicable } from "../deviation.ts";
 import { comparable, expectError, expectResult, readPeerError, readPeerResult, skipWithoutMethod } from "../expect.ts";
 import type { PeerAnswer } from "../peer.ts";
 import { type AskingTask, followTask } from "../tasks.ts";
-import { readTask, reply } from "./questions.ts";
+import { readTask, reply, unofferedOption } from "./questions.ts";
 
 const section = "`answer_task`";
 const noField = "x.conformance";
@@ -103,6 +103,8 @@ export const questionFieldCases: readonly ConformanceCase[] = [
     level: "required",
     section,
     needs: ["question/fields"],
+    // That case needs the question open.
+    after: ["isolation/another-caller-answers"],
     expects: "an answer in words to a question with fields: a result as of get_task",
     advice:
       "Take text instead of fields. A client that does not know fields shows the prompt, and sends what the person writes.",
@@ -115,6 +117,17 @@ export const questionFieldCases: readonly ConformanceCase[] = [
     },
   },
 ];
+
+/** The params of `answer_task` for each way in which this question can be answered: in words, by an option and by fields. */
+export function listReplies({ taskId, question }: Pick<AskingTask, "taskId" | "question">): object[] {
+  const { question_id, options: [option] = [], fields } = question;
+  const key = { task_id: taskId, ...(question_id !== undefined && { question_id }) };
+  return [
+    { ...key, text: "yes" },
+    ...(option === undefined ? [] : [{ ...key, option_id: option.id }]),
+    ...(fields === undefined ? [] : [{ ...key, fields: goodValues(fields) }]),
+  ];
+}
 
 /** Throws a NotApplicable where the agent asks without fields. */
 function fieldsOf({ question, last }: AskingTask): QuestionField[] {
@@ -187,10 +200,10 @@ function listBadValues(fields: readonly QuestionField[]): [what: string, values:
 function badValues(field: QuestionField): [what: string, value: unknown][] {
   switch (field.type) {
     case "choice":
-      return [["a choice that was not offered", "not-offered"]];
+      return [["a choice that was not offered", unofferedOption(field.options)]];
     case "choices":
       return [
-        ["choices that were not offered", ["not-offered"]],
+        ["choices that were not offered", [unofferedOption(field.options)]],
         ["the same choice twice", Array(2).fill(field.options[0]?.id)],
       ];
     case "text":

@@ -99,7 +99,9 @@ export const questionCases: readonly ConformanceCase[] = [
       const came = expectError(await reply(run, task, {}), ["invalid_params"]);
       if ((task.question.options ?? []).length === 0) return came;
       run.step("an option that was not offered");
-      return expectError(await reply(run, task, { option_id: "not-offered" }), ["invalid_params"]);
+      return expectError(await reply(run, task, { option_id: unofferedOption(task.question.options) }), [
+        "invalid_params",
+      ]);
     },
   },
   {
@@ -327,6 +329,11 @@ function isSameTime(one: string | undefined, other: string | undefined): boolean
   if (one === undefined || other === undefined) return one === other;
   const [early, late] = [one, other].map((time) => Date.parse(time)).sort((a, b) => a - b) as [number, number];
   return early === late || (early % 1000 === 0 && late - early < 1000);
+}
+
+/** An id close to an offered one, which nobody can know before. */
+export function unofferedOption([first]: readonly { id: string }[] = []): string {
+  return `${first?.id.slice(0, 100) ?? ""}-${randomUUID().slice(0, 8)}`;
 }
 
 export function readTask({ peer }: CaseRun, { taskId, sessionId }: AskingTask): Promise<PeerAnswer> {

@@ -56,12 +56,14 @@ export const replyCases: readonly ConformanceCase[] = [
       const question = expectResult(last, "get_task");
       if (question.status !== "input_required")
         throw new NotApplicable("there is no second question (--questions-text)");
-      if (question.question_id === undefined) throw new NotApplicable(`the question has no question_id: ${last.came}`);
-      if (question.question_id === first.question.question_id || question.task_id !== first.taskId)
+      const [firstId, secondId] = [first.question.question_id, question.question_id];
+      if (firstId === undefined && secondId === undefined)
+        throw new NotApplicable(`the question has no question_id: ${last.came}`);
+      if (firstId === undefined || secondId === undefined || firstId === secondId || question.task_id !== first.taskId)
         throw new Deviation(`first ${first.last.came}; then ${last.came}`);
       const second: AskingTask = { ...first, last, question };
       run.step("another answer to the first question");
-      expectError(await reply(run, first, { text: "too late" }), ["invalid_state"]);
+      expectError(await reply(run, first, { text: run.peer.mark("Once more.", first.sessionId) }), ["invalid_state"]);
       run.step("get_task of the second question");
       const open = await readTask(run, second);
       if (!isSameQuestion(expectResult(open, "get_task"), question)) throw new Deviation(open.came);
