@@ -1,0 +1,132 @@
+/** Counts what an operation does, by V8's own counters. The counts are exact, and the same on every machine. */
+import { Session } from "node:inspector/promises";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promiseHooks } from "node:v8";
+import type { Operation } from "./operations.ts";
+
+export type Counts = {
+  /** Of functions of `lambdas` and `contracts`. */
+  calls: number;
+  /** Of functions of packages. */
+  libraryCalls: number;
+  /** Of zod's `parse` and `safeParse`. */
+  schemaParses: number;
+  /** Of texts that are read as Markdown. */
+  markdownParses: number;
+  /** Of `JSON.parse` and `JSON.stringify`. */
+  jsonCalls: number;
+  /** Promises that are made. */
+  promises: number;
+  /** Allocated bytes, in KB of 1,000 bytes: the median of some runs. */
+  kilobytes: number;
+};
+
+/** The first runs compile functions and schemas and fill caches. */
+const warmUps = 60;
+const runs = 20;
+const allocationRuns = 20;
+const allocationSamples = 5;
+
+const root = pathToFileURL(join(dirname(import.meta.filename), "../..")).href;
+const own = new RegExp(`^${root}/(?:lambdas|contracts)/`);
+const schemaParsing = /\/zod\/v4\/core\/parse\.js$/;
+const markdownParsing = "readMarkdown";
+
+/** Counts one run of each operation: the mean of some runs. The process must run with `--expose-gc`. */
+export async function countOperations(operations: Record<string, Operation>): Promise<Record<string, Counts>> {
+  const session = new Session();
+  session.connect();
+  await session.post("Profiler.enable");
+  const counted: Record<string, Counts> = {};
+  for (const [name, operation] of Object.entries(operations)) {
+    await repeat(operation, warmUps);
+    const kilobytes = await countKilobytes(operation);
+    const promises = await countPromises(operation);
+    const jsonCalls = await countJsonCalls(operation);
+    counted[name] = { ...(await countCalls(session, operation)), jsonCalls, promises, kilobytes };
+  }
+  session.disconnect();
+  return counted;
+}
+
+async function repeat(operation: Operation, times: number): Promise<void> {
+  for (let run = 0; run < times; run += 1) await operation();
+}
+
+function mean(sum: number): number {
+  return Math.round((sum / runs) * 10) / 10;
+}
+
+async function countCalls(session: Session, operation: Operation) {
+  await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
+  await repeat(operation, 1);
+  await session.post("Profiler.takePreciseCoverage");
+  await repeat(operation, runs);
+  const { result } = await session.post("Profiler.takePreciseCoverage");
+  await session.post("Profiler.stopPreciseCoverage");
+  const sums = { calls: 0, libraryCalls: 0, schemaParses: 0, markdownParses: 0 };
+  for (const { url, functions } of result) {
+    const isLibrary = url.includes("/node_modules/");
+    if (!isLibrary && !own.test(url)) continue;
+    for (const { functionName, ranges } of functions) {
+      const calls = ranges[0]?.count ?? 0;
+      if (isLibrary) sums.libraryCalls += calls;
+      else sums.calls += calls;
+      if (schemaParsing.test(url)) sums.schemaParses += calls;
+      if (functionName === markdownParsing) sums.markdownParses += calls;
+    }
+  }
+  return {
+    calls: mean(sums.calls),
+    libraryCalls: mean(sums.libraryCalls),
+    schemaParses: mean(sums.schemaParses),
+    markdownParses: mean(sums.markdownParses),
+  };
+}
+
+async function countPromises(operation: Operation): Promise<number> {
+  // A turn of its own, so that nothing of the run before is still going on.
+  await new Promise((resolve) => setImmediate(resolve));
+  let count = 0;
+  const stop = promiseHooks.createHook({
+    init: () => {
+      count += 1;
+    },
+  });
+  await repeat(operation, runs);
+  stop();
+  // The rest are those of `repeat`.
+  return Math.floor(count / runs);
+}
+
+async function countJsonCalls(operation: Operation): Promise<number> {
+  const { parse, stringify } = JSON;
+  let count = 0;
+  JSON.parse = (...given) => {
+    count += 1;
+    return parse(...given);
+  };
+  JSON.stringify = (...given: unknown[]) => {
+    count += 1;
+    return (stringify as (...given: unknown[]) => string)(...given);
+  };
+  try {
+    await repeat(operation, runs);
+  } finally {
+    Object.assign(JSON, { parse, stringify });
+  }
+  return mean(count);
+}
+
+async function countKilobytes(operation: Operation): Promise<number> {
+  const samples: number[] = [];
+  for (let sample = 0; sample < allocationSamples; sample += 1) {
+    globalThis.gc?.();
+    const before = process.memoryUsage().heapUsed;
+    await repeat(operation, allocationRuns);
+    samples.push((process.memoryUsage().heapUsed - before) / allocationRuns / 1000);
+  }
+  const [median = 0] = samples.sort((one, other) => one - other).slice(samples.length / 2);
+  return Math.round(median * 10) / 10;
+}
