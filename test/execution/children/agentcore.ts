@@ -1,7 +1,9 @@
-/** The AgentCore entry as a synthesized one would start it, with the echo agent, no sync budget, and settings of other places. */
+/** The AgentCore entry as a synthesized one would start it: with the echo agent or the agent file of `AGENT_FILE`, no sync budget, and settings of other places. */
 
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
 import { startAgentCore } from "../../../lambdas/execution/handlers/start-agentcore.ts";
 
 const execution = { syncBudgetMs: 0, a2a: { url: "https://agents.example/" }, dialects: { "/vapora": "vapora" } };
-await startAgentCore({ config: { execution }, createAgent: () => createEchoAgent() });
+const { AGENT_FILE: file } = process.env;
+const { agent = createEchoAgent() } = file === undefined ? {} : await import(file);
+await startAgentCore({ config: { execution }, createAgent: () => agent });

@@ -54,7 +54,7 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
   });
   afterAll(() => opened.close());
 
-  async function start({ maxLifetimeSeconds = "1800", options = "" } = {}) {
+  async function start({ maxLifetimeSeconds = "1800", options = "", env = {} } = {}) {
     const { dynamo, queues } = opened.emulators;
     const { child, lines, exit } = run({
       SEKISHO_TABLE: table,
@@ -63,6 +63,7 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
       AWS_ENDPOINT_URL_DYNAMODB: dynamo.endpoint,
       AWS_ENDPOINT_URL_SQS: queues.endpoint,
       NODE_OPTIONS: options,
+      ...env,
     });
     await eventually(() => lines.some((line) => line.includes("server_listens")));
     const { address: url } = JSON.parse(lines.find((line) => line.includes("server_listens")) ?? "{}");
@@ -101,6 +102,19 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
   it("counts its lifetime from its first call, however long ago the process of its snapshot began", async () => {
     const { invoke } = await start({ options: restored });
     expect((await invoke("execute_task", { ...hello, timeout_ms: 28 * 60_000 })).result).toBeDefined();
+  });
+
+  it("ends the tasks of both people when the agent of one leaves errors that nothing catches", async () => {
+    const env = { AGENT_FILE: resolve(__dirname, "../agents/files/leaves-errors.ts") };
+    const { invoke, child, lines } = await start({ env });
+    const texts = ["steady", "careless"];
+    const accepted = await Promise.all(texts.map((text) => invoke("execute_task", { channel: "C1", text })));
+    const ended = await Promise.all(
+      accepted.map(({ result }) => invoke("get_task", { task_id: result?.task_id, wait_ms: 10_000 })),
+    );
+    expect(ended.map(({ result }) => result?.response_text)).toEqual(["steady: done", "careless: done"]);
+    expect(lines.filter((line) => line.includes("agent_error_uncaught"))).toHaveLength(3);
+    expect(child.exitCode).toBeNull();
   });
 
   it("says where it listens, runs tasks, and is busy while it does", async () => {

@@ -1,5 +1,6 @@
 /** What the author of an agent reads on the terminal where the agent fails, and what a Slack user reads. Real processes. */
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text as readText } from "node:stream/consumers";
@@ -115,6 +116,37 @@ export async function agent() {
     expect(stdout).toContain("hello to you");
     expect(stderr).toMatch(/"message":"agent_error_uncaught".*"source_line":"agent\.ts:4:11"/);
     expect(stderr).toContain("The agent left an error that nothing catches:\nagent.ts:4:11: Error: no plan\n");
+  });
+
+  it("leaves an error that nothing catches while another task runs: `sekisho execution` ends both, and shows the error", async () => {
+    const cwd = writeAgent(`import { setTimeout as sleep } from "node:timers/promises";
+const left = Promise.withResolvers();
+export async function agent({ text }) {
+  if (text === "steady") await left.promise;
+  else {
+    setTimeout(() => {
+      throw new Error("no plan");
+    });
+    await sleep(20);
+    left.resolve();
+  }
+  return text + ": done";
+}
+`);
+    const execution = sekisho({ args: ["execution", "--agent", "./agent.ts", "--port", "0"], cwd });
+    await execution.prints("Execution zone: http");
+    const [, url = ""] = /Execution zone: (http:\S+)/.exec(execution.output()) ?? [];
+    const send = async (text: string) => {
+      const params = { channel: "C1", text };
+      const body = JSON.stringify({ jsonrpc: "2.0", id: randomUUID(), method: "execute_task", params });
+      const headers = { "content-type": "application/json" };
+      const response = await fetch(url, { method: "POST", headers, body });
+      return Object(await response.json()).result?.response_text;
+    };
+    expect(await Promise.all(["steady", "careless"].map(send))).toEqual(["steady: done", "careless: done"]);
+    await execution.prints("The agent left an error that nothing catches:\nagent.ts:7:13: Error: no plan\n");
+    expect(execution.child.exitCode).toBeNull();
+    await execution.kill("SIGTERM");
   });
 
   it("is not shown where SEKISHO_SHOW_AGENT_ERRORS is 0", async () => {
