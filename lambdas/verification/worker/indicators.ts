@@ -22,13 +22,12 @@ type Call = { installation: ReturnType<typeof installationOf>; requestId: string
 const timeoutMs = 3000;
 
 export async function markReceived(request: Request): Promise<void> {
-  const { task, text, indicators } = request;
+  const { task, indicators } = request;
   const { reactions } = indicators;
   await Promise.all([
     reactions && react(request, reactions.received, true),
     // The failure of the first try.
     reactions && task.retryOf !== undefined && react(request, reactions.failed, false),
-    setStatus(request, text.status(task)),
     beginSession(request),
   ]);
 }
@@ -36,17 +35,27 @@ export async function markReceived(request: Request): Promise<void> {
 /** Slack drops a status after two minutes without a message of the bot. */
 const renewAfterMs = 90_000;
 
-/** Called at each poll, so that a long task keeps its status. */
+/**
+ * Called at each poll. The first one sets the status: a task that is answered at once has a placeholder, which says as much. Later ones
+ * renew it, so that a long task keeps it.
+ */
 export async function renewStatus(request: Request & { nowMs: number }): Promise<void> {
   const { task, text, nowMs } = request;
-  const { placeholder, cancelReason } = task;
-  if (placeholder === undefined || cancelReason !== undefined || nowMs - placeholder.postedAtMs < renewAfterMs) return;
-  await setStatus(request, text.status(task));
+  const { placeholder, cancelReason, wait } = task;
+  if (placeholder === undefined || cancelReason !== undefined) return;
+  const isFirst = wait === undefined || wait.polls <= 1;
+  if (isFirst || nowMs - placeholder.postedAtMs >= renewAfterMs) await setStatus(request, text.status(task));
+}
+
+/** A worker that has set the status and died before it stored the poll is followed by one that polls too. */
+function hasStatus({ wait }: Task): boolean {
+  return wait !== undefined && wait.polls > 0;
 }
 
 /** A person has to do something before the task goes on. */
 export async function markAsking(request: Request): Promise<void> {
-  await Promise.all([setStatus(request, ""), setSession(request, { status: "suspended" })]);
+  const { task } = request;
+  await Promise.all([hasStatus(task) && setStatus(request, ""), setSession(request, { status: "suspended" })]);
 }
 
 export async function markWorking(request: Request): Promise<void> {
@@ -54,7 +63,7 @@ export async function markWorking(request: Request): Promise<void> {
 }
 
 export async function markOver(request: Request): Promise<void> {
-  await Promise.all([setStatus(request, ""), markOutcome(request)]);
+  await Promise.all([hasStatus(request.task) && setStatus(request, ""), markOutcome(request)]);
 }
 
 async function markOutcome(request: Request): Promise<void> {

@@ -238,10 +238,16 @@ describe("a conversation with the bot", () => {
     expect(world.prompts).toEqual(["What can you do?"]);
   });
 
-  it("shows in the thread what the bot does, and no more when it is over", async () => {
-    const world = createWorld({ status: true });
+  it("shows in the thread what the bot does from the first poll on, and no more when it is over", async () => {
+    const world = createWorld({ status: true, pollsUntilDone: 3 });
     await world.deliver(ask).run();
     expect(world.statuses).toEqual(["is working", ""]);
+  });
+
+  it("sets no status for a task that is answered at once, because the placeholder says as much", async () => {
+    const world = createWorld({ status: true });
+    await world.deliver(ask).run();
+    expect(world.statuses).toEqual([]);
   });
 
   it("renews that for a task that takes longer than Slack shows it", async () => {
