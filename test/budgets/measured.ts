@@ -13,7 +13,7 @@ const root = join(import.meta.dirname, "../..");
  * Code that V8 optimizes at one moment or another allocates other amounts, so nothing is optimized. A collection while a sample is taken
  * would hide what was allocated, so there is room for all of it.
  */
-const flags = ["--expose-gc", "--max-semi-space-size=256", "--no-opt", "--no-maglev"];
+const flags = ["--expose-gc", "--min-semi-space-size=256", "--max-semi-space-size=256", "--no-opt", "--no-maglev"];
 
 export async function measureFigures(): Promise<Figures> {
   const [operations, tasks] = [await measure("operations"), await measure("tasks")];

@@ -18,8 +18,14 @@ const maxDepth = 8;
 
 /** `markdown` must come from `safeMarkdown`. The result is escaped. */
 export function toMrkdwn(markdown: string): string {
-  return blocksMrkdwn({ blocks: parseMarkdown(markdown).blocks, depth: 0 }).trimEnd();
+  if (latest.markdown !== markdown) {
+    latest = { markdown, mrkdwn: blocksMrkdwn({ blocks: parseMarkdown(markdown).blocks, depth: 0 }).trimEnd() };
+  }
+  return latest.mrkdwn;
 }
+
+/** An answer of one message is converted twice in a row: to see how long it is, and for notifications. */
+let latest = { markdown: "", mrkdwn: "" };
 
 function blocksMrkdwn({ blocks, depth }: { blocks: readonly MarkdownBlock[]; depth: number }): string {
   let text = "";

@@ -120,7 +120,10 @@ const separator = new RegExp(`${wideBlank}|[、，；！？]|(?<=${cjk})：|(?<=
  */
 export function disguisedLinks(inlines: readonly Inline[]): ReadonlySet<Link> {
   const disguised = new Set<Link>();
-  for (const inline of walkInlines(inlines)) if (isLink(inline) && isDisguised(inline)) disguised.add(inline);
+  const links = walkInlines(inlines).filter(isLink);
+  for (const link of links) if (isDisguised(link)) disguised.add(link);
+  // Only a link with a label is part of a word.
+  if (!links.some(isLabeled)) return disguised;
   for (const word of visibleWords(inlines)) if (isMisleading(word)) for (const link of word.links) disguised.add(link);
   return disguised;
 }

@@ -199,7 +199,9 @@ function plainParts({ mrkdwn, before = "" }: { mrkdwn: string; before?: string }
 /** Splits Markdown into parts of at most `maxLength`. Comments are removed first, because a cut comment would become visible. */
 function safeParts({ safe, maxLength }: { safe: string; maxLength: number }): string[] {
   const parts = splitAnswer({ text: fencedTables(safe.length > maxLength ? removeComments(safe) : safe), maxLength });
-  return parts.map((part) => safePart({ part, maxLength }));
+  // Safe text that was not cut is still safe.
+  const whole = safe.trimEnd();
+  return parts.map((part) => (part === whole ? part : safePart({ part, maxLength })));
 }
 
 type CachedAnswer = { text: string; safe: string; markdown?: readonly string[]; mrkdwn?: string };
