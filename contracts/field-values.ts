@@ -1,5 +1,5 @@
 /** Checks the values of a form against the fields of a question. Loads no schemas, because the ingress must start fast. */
-import { maxFieldTextLength } from "./limits.ts";
+import { hasMoreCharacters, maxFieldTextLength } from "./limits.ts";
 import type { FieldValue, FieldValues, QuestionField } from "./question-fields.ts";
 
 /** Why a value does not fit. The fields are named by their ids. */
@@ -48,11 +48,11 @@ function findProblem(field: QuestionField, value: FieldValue | undefined): Field
       const isFitting = Array.isArray(value) && value.every((each) => hasOption(field, each));
       return isFitting && new Set(value).size === value.length ? undefined : { type: "not_a_choice" };
     }
-    case "text":
+    case "text": {
       if (typeof value !== "string") return { type: "not_text" };
-      return value.length > (field.max_length ?? maxFieldTextLength)
-        ? { type: "too_long", max: field.max_length ?? maxFieldTextLength }
-        : undefined;
+      const { max_length: max = maxFieldTextLength } = field;
+      return hasMoreCharacters(value, max) ? { type: "too_long", max } : undefined;
+    }
     case "number":
       if (typeof value !== "number" || !Number.isFinite(value)) return { type: "not_a_number" };
       if (field.min !== undefined && value < field.min) return { type: "too_small", min: field.min };

@@ -29,6 +29,11 @@ describe("values that fit", () => {
     expect(Object.keys("values" in checked ? checked.values : {})).toEqual(fields.map(({ id }) => id));
   });
 
+  it("have as many characters as the field takes, where each takes two UTF-16 units", () => {
+    expect(problemsOf({ why: "🏯".repeat(5) })).toEqual([]);
+    expect(problemsOf({ why: "🏯".repeat(6) })).toEqual(["why has more than 5 characters"]);
+  });
+
   it("are left out where they are absent: null, a blank text and an empty list", () => {
     const absent = { others: [], why: " ", count: null, day: "" };
     expect(checkFieldValues({ fields, values: { region: "eu", ...absent } })).toEqual({ values: { region: "eu" } });
