@@ -128,6 +128,15 @@ describe("a model of Bedrock", () => {
     expect((await failureOf(send(...parts, stop("end_turn")))).reason).toBe("payload_too_large");
   });
 
+  it("is not read to its end when it answers more than a result may hold", async () => {
+    const endless = (response: ServerResponse) => {
+      const chunk = text("x".repeat(60_000));
+      const writing = setInterval(() => eventStreamOf.write(chunk), 1);
+      const eventStreamOf = eventStream(response).on("close", () => clearInterval(writing));
+    };
+    expect((await failureOf(endless)).reason).toBe("payload_too_large");
+  });
+
   it("is not asked at all where there are no words", async () => {
     const { call } = createTestHost({ agent: await agentOf(send(text("Hi"), stop("end_turn"))) });
     expect((await call("execute_task", { ...hello, text: " " })).error?.data.reason).toBe("plan_error");

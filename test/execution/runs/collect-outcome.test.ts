@@ -70,6 +70,20 @@ describe("the steps of an agent", () => {
   });
 });
 
+describe("an answer that its record cannot hold", () => {
+  it("is too large with its artifacts, though each of them fits", async () => {
+    const artifact = { name: "a.txt", text: "x".repeat(200_000) };
+    // Each takes six bytes of JSON.
+    const text = `x${"\u0001".repeat(50_000)}`;
+    const artifactUpdate: TaskUpdate = { type: "artifact", artifact };
+    const whole = await collect([artifactUpdate, { type: "answer", text }]);
+    expect(whole.turn.ended).toEqual({ type: "failure", reason: "payload_too_large" });
+    expect((await collect([{ type: "answer", text }])).turn.ended).toMatchObject({ type: "success" });
+    const short = await collect([artifactUpdate, { type: "answer", text: "x" }]);
+    expect(short.turn.ended).toMatchObject({ type: "success" });
+  });
+});
+
 /** Collects the updates of an agent. */
 async function collect(updates: readonly TaskUpdate[]) {
   return collectFrom(yielding(...updates));

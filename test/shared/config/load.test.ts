@@ -332,6 +332,11 @@ describe("which log lines are written", () => {
     expect(toLogSettings({ environment, config })).toEqual({ level: "debug", debugRatio: 0 });
   });
 
+  it.each(["0", "0.5", "1"])("takes the share %j", (share) => {
+    const environment = readEnvironment({ SEKISHO_LOG_DEBUG_RATIO: share });
+    expect(toLogSettings({ environment }).debugRatio).toBe(Number(share));
+  });
+
   it.each(["2", "-0.1", "some", "1,5"])("refuses the share %j by name", (SEKISHO_LOG_DEBUG_RATIO) => {
     expect(() => readEnvironment({ SEKISHO_LOG_DEBUG_RATIO })).toThrow(
       "SEKISHO_LOG_DEBUG_RATIO: must be a number from 0 to 1",

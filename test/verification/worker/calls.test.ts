@@ -150,6 +150,27 @@ describe("the calls of a task", () => {
     expect(await poll).toEqual({ type: "busy", delayMs: expect.any(Number) });
   });
 
+  it("let a send go on when the process stops, because nobody would know whether it arrived", async () => {
+    const stop = new AbortController();
+    const [begun, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<never>()];
+    const client: ExecutionClient = {
+      call: ({ signal: given }) => {
+        given?.addEventListener("abort", () => answer.reject(new SekishoError("ambiguous")));
+        begun.resolve();
+        return answer.promise;
+      },
+      close: async () => {},
+    };
+    const destinations = new Map([["host", { client, callTimeoutMs: 30_000, maxSends: 12, longPollMs: 5000 }]]);
+    const options = { destinations, slotsOf: slotsOf(destinations), newId: () => "a", now: () => 1 };
+    const runner = createCallRunner({ ...options, stopping: stop.signal });
+    const sent = runner.run({ act: { type: "send" }, task, signal });
+    await begun.promise;
+    stop.abort();
+    answer.resolve({ status: "success", response_text: "ok" } as never);
+    expect(await sent).toMatchObject({ type: "answered", act: "send" });
+  });
+
   it("let a poll wait at the peer for news, where the destination says so and most of its slots are free", async () => {
     const waits: unknown[] = [];
     const answers = Array.from({ length: 3 }, () => Promise.withResolvers<void>());

@@ -135,6 +135,18 @@ describe("a completion push", () => {
   });
 });
 
+it("polls as soon as a second has passed since the poll before", async () => {
+  const world = await waitingWorld(1000);
+  await world.push(pushOf(ask.requestId));
+  const before = world.calls();
+  world.pass(600);
+  await world.push(pushOf(ask.requestId));
+  expect(world.calls()).toBe(before);
+  world.pass(400);
+  await world.handleDue();
+  expect(world.calls()).toBe(before + 1);
+});
+
 it("polls no sooner after a large answer, however many pushes come", async () => {
   const world = await waitingWorld(1000);
   const task = world.records.get(ask.requestId);

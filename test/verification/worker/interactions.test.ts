@@ -215,6 +215,8 @@ async function refusedWhere(kind: SlackErrorKind): Promise<unknown[]> {
     postEphemeral: () => Promise.reject(new SlackError(kind)),
     openDirect: async ({ user }) => ({ channel: `D${user}` }),
     post: async ({ channel, threadTs, content }) => {
+      // The refusal counts as shown when Slack has taken it.
+      await new Promise(setImmediate);
       told.push([channel, threadTs, content.text]);
       return { ts: "1.0" };
     },

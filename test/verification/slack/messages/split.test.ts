@@ -47,6 +47,12 @@ describe("splitting an answer", () => {
     expect(splitAnswer({ text, maxLength })).toEqual([text]);
   });
 
+  it("keeps a block that fills a message in one part", () => {
+    const filling = `\`\`\`\n${"x".repeat(maxLength - 8)}\n\`\`\``;
+    expect(filling).toHaveLength(maxLength);
+    expect(splitAnswer({ text: `${filling}\n\nMore.`, maxLength })).toEqual([filling, "More."]);
+  });
+
   it("makes no part of a text of white space alone", () => {
     expect(splitAnswer({ text: "", maxLength })).toEqual([]);
     expect(splitAnswer({ text: ` \n\t\n${"\n".repeat(500)}`, maxLength })).toEqual([]);

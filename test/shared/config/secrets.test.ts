@@ -1,0 +1,18 @@
+import { afterEach, expect, it } from "@jest/globals";
+import { readSecret } from "../../../lambdas/shared/config/secrets.ts";
+
+const { AWS_REGION: region, AWS_DEFAULT_REGION: defaultRegion } = process.env;
+afterEach(() => {
+  for (const [name, value] of Object.entries({ AWS_REGION: region, AWS_DEFAULT_REGION: defaultRegion })) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
+});
+
+it("refuses a secret's name without a region, and says what to set", async () => {
+  delete process.env.AWS_REGION;
+  delete process.env.AWS_DEFAULT_REGION;
+  await expect(readSecret({ secretsManager: "slack/signing" })).rejects.toThrow(
+    "The region of the secret slack/signing is unknown. Set AWS_REGION",
+  );
+});
