@@ -136,7 +136,8 @@ describe("a completion push", () => {
 });
 
 it("polls as soon as a second has passed since the poll before", async () => {
-  const world = await waitingWorld(1000);
+  const world = await runWorld({ pollsUntilDone: 1000, pollAfterMs: 60_000 }, { maxSteps: 1 });
+  world.pass(5000);
   await world.push(pushOf(ask.requestId));
   const before = world.calls();
   world.pass(600);

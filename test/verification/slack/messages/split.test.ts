@@ -50,7 +50,7 @@ describe("splitting an answer", () => {
   it("keeps a block that fills a message in one part", () => {
     const filling = `\`\`\`\n${"x".repeat(maxLength - 8)}\n\`\`\``;
     expect(filling).toHaveLength(maxLength);
-    expect(splitAnswer({ text: `${filling}\n\nMore.`, maxLength })).toEqual([filling, "More."]);
+    expect(splitAnswer({ text: `Before.\n\n${filling}`, maxLength })).toEqual(["Before.", filling]);
   });
 
   it("makes no part of a text of white space alone", () => {
