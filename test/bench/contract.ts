@@ -19,29 +19,37 @@ const history = [
   { role: "assistant", text: "Good morning. What can I do?", ts: "1762750201.000100" },
 ];
 
-/** Requests per second, the best of some rounds that take turns, so that both meet the same machine. */
+const usual = Array.from({ length: batch }, (_, index) => requestBody({ index }));
+const withHistory = Array.from({ length: batch }, (_, index) => requestBody({ index, history }));
+
+type ComparedRow = BenchRow & { baseline: number };
+
+/** Requests per second, the best of many rounds that take turns, so that both meet the same machine. */
 export async function benchContract(run: BenchRun): Promise<BenchTable[]> {
+  const name = "the same and a task, in memory";
+  const rows = [...(await compareParsing(run)), await compare({ run, name, bodies: usual, answer: wholeHost() })];
+  return [ratioTable({ name: "contract", baseline: "`JSON.parse` and checks by hand", rows })];
+}
+
+/** Without a task: a request is parsed, checked, passed to a method that answers at once, and answered. */
+export async function compareParsing(run: Pick<BenchRun, "rounds" | "beforeRound">): Promise<ComparedRow[]> {
   const dispatch = createDispatch({ methods: answeringAtOnce(), metrics: noMetrics, log: silentLog });
   const caller = { principal: "bench", trace: undefined, receivedAtMs: 1_762_750_300_000 };
   const answer = async (body: Uint8Array) => {
     const request = parseRequest(body);
     return JSON.stringify({ jsonrpc: "2.0", id: request.id, ...(await dispatch({ request, caller })) });
   };
-  const usual = Array.from({ length: batch }, (_, index) => requestBody({ index }));
-  const withHistory = Array.from({ length: batch }, (_, index) => requestBody({ index, history }));
   for (const [body = new Uint8Array()] of [usual, withHistory]) {
     const [ours, bare] = [await answer(body), await answerByHand(body)];
     if (ours !== bare) throw new Error(`the two do not answer the same: ${ours} ${bare}`);
   }
-  const rows = [
+  return [
     await compare({ run, name: "a request in and its answer out", bodies: usual, answer, goal: { atLeast: 0.75 } }),
     await compare({
       ...{ run, name: "the same with a thread's history", bodies: withHistory, answer },
       goal: { atLeast: 0.8 },
     }),
-    await compare({ run, name: "the same and a task, in memory", bodies: usual, answer: wholeHost() }),
   ];
-  return [ratioTable({ name: "contract", baseline: "`JSON.parse` and checks by hand", rows })];
 }
 
 async function compare({
@@ -51,12 +59,12 @@ async function compare({
   answer,
   goal,
 }: {
-  run: BenchRun;
+  run: Pick<BenchRun, "rounds" | "beforeRound">;
   name: string;
   bodies: readonly Uint8Array[];
   answer: (body: Uint8Array) => Promise<string>;
   goal?: Goal;
-}): Promise<BenchRow> {
+}): Promise<ComparedRow> {
   let ours = 0;
   let baseline = 0;
   const turns = [
