@@ -227,9 +227,9 @@ async function readExchangeBody(request: {
       return openShare(cutOff);
     },
   });
-  const body = await withinTime(reading).catch((error: unknown) => {
+  const body = await withinTime(reading, (error) => {
     giveUp();
-    throw error instanceof SekishoError ? error : new SekishoError("unavailable", { cause: error });
+    return error instanceof SekishoError ? error : new SekishoError("unavailable", { cause: error });
   });
   if (body === "too_large") throw new SekishoError("payload_too_large");
   if (body === "busy") throw createTooManyCallsError({ random });
