@@ -1,6 +1,6 @@
-/** Finds repeated keys in JSON. Parsers differ on which value of such a key counts, and JSON.parse silently takes the last one. */
+/** Finds repeated keys and deep nesting in JSON. Parsers differ on which value of a repeated key counts, and JSON.parse silently takes the last one. */
 
-import { maxDepth, maxWalkedLength } from "./untrusted-input.ts";
+import { isObject, isTooDeep, maxDepth, maxWalkedLength } from "./untrusted-input.ts";
 
 export type JsonPath = (string | number)[];
 type Open = { kind: "object"; keys: Set<string>; key: string } | { kind: "array"; index: number };
@@ -14,7 +14,18 @@ const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x
  * otherwise, for example with such a colon inside a string, and for a long text, is it read character by character.
  */
 export function hasRepeatedKey({ json, value }: { json: string; value: unknown }): boolean {
-  if (json.length <= maxWalkedLength && countKeyColons(json) === countKeys(value, 0)) return false;
+  if (json.length <= maxWalkedLength && countKeyColons(json) === countKeys(value)) return false;
+  return repeatsKey(json);
+}
+
+/** The same, and whether the JSON is nested too deeply: one walk through `value` finds out both. */
+export function isAmbiguousOrTooDeep({ json, value }: { json: string; value: unknown }): boolean {
+  if (json.length > maxWalkedLength) return isTooDeep(Buffer.from(json)) || repeatsKey(json);
+  const keys = countKeys(value);
+  return keys === Number.POSITIVE_INFINITY || (countKeyColons(json) !== keys && repeatsKey(json));
+}
+
+function repeatsKey(json: string): boolean {
   return findRepeatedKeys(json).next().done === false;
 }
 
@@ -27,14 +38,24 @@ function countKeyColons(json: string): number {
   return count;
 }
 
-/** Counts the keys of all objects in a value. Returns infinity for nesting that could exhaust the stack. */
-function countKeys(value: unknown, depth: number): number {
-  if (typeof value !== "object" || value === null) return 0;
+/** Counts the keys of all objects in a value. Returns infinity if it is nested too deeply, because more levels could exhaust the stack. */
+function countKeys(value: unknown): number {
+  return isObject(value) ? countKeysBelow(value, 0) : 0;
+}
+
+/** Calls itself for objects and lists only: most members are neither, and a call for each would double the time. */
+function countKeysBelow(value: object, depth: number): number {
   if (depth === maxDepth) return Number.POSITIVE_INFINITY;
   let count = 0;
-  if (Array.isArray(value)) for (const member of value) count += countKeys(member, depth + 1);
+  if (Array.isArray(value)) {
+    for (const member of value) if (isObject(member)) count += countKeysBelow(member, depth + 1);
+    return count;
+  }
   // Faster than `Object.values`, and the same for an object of JSON.parse.
-  else for (const key in value) count += 1 + countKeys((value as Record<string, unknown>)[key], depth + 1);
+  for (const key in value) {
+    const member: unknown = value[key as keyof typeof value];
+    count += isObject(member) ? 1 + countKeysBelow(member, depth + 1) : 1;
+  }
   return count;
 }
 

@@ -7,14 +7,14 @@ export type SeenTask = { placeholderAtMs: number; answerAtMs: number };
 
 export type BareSlack = {
   apiUrl: string;
-  /** Resolves when the thread has its answer, whose text must have these words. Rejects when none came. */
-  answered(request: { threadTs: string; words: string }): Promise<SeenTask>;
+  /** Resolves when the thread has its answer, whose text must have these words, or to undefined if none came in time. */
+  answered(request: { threadTs: string; words: string }): Promise<SeenTask | undefined>;
   close(): void;
 };
 
-type Waiting = { words: string; placeholderAtMs: number; timer: NodeJS.Timeout; resolve: (seen: SeenTask) => void };
+type Waiting = { words: string; placeholderAtMs: number; timer: NodeJS.Timeout; resolve: (seen?: SeenTask) => void };
 
-const timeoutMs = 90_000;
+const defaultTimeoutMs = 90_000;
 
 /** A call that came in. `threadTs` is known of calls that change a thread. */
 export type SeenCall = { method: string; args: URLSearchParams; threadTs: string };
@@ -23,8 +23,9 @@ export async function startBareSlack(options: {
   team: string;
   botUser: string;
   onCall?: (call: SeenCall) => void;
+  timeoutMs?: number;
 }): Promise<BareSlack> {
-  const { team, botUser, onCall } = options;
+  const { team, botUser, onCall, timeoutMs = defaultTimeoutMs } = options;
   const waiting = new Map<string, Waiting>();
   const common = { ok: true, messages: [], user_id: botUser, bot_id: "B1", team_id: team, channel: "C1" };
   let posts = 0;
@@ -63,8 +64,11 @@ export async function startBareSlack(options: {
   return {
     apiUrl: `http://127.0.0.1:${port}/api/`,
     answered({ threadTs, words }) {
-      const { promise, resolve, reject } = Promise.withResolvers<SeenTask>();
-      const timer = setTimeout(() => reject(new Error("A task had no answer.")), timeoutMs);
+      const { promise, resolve } = Promise.withResolvers<SeenTask | undefined>();
+      const timer = setTimeout(() => {
+        waiting.delete(threadTs);
+        resolve(undefined);
+      }, timeoutMs);
       waiting.set(threadTs, { words, placeholderAtMs: 0, timer, resolve });
       return promise;
     },

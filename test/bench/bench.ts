@@ -29,7 +29,7 @@ export const benches: Readonly<Record<string, () => Promise<Bench>>> = {
 
 /** Runs the sides in turns, `usual` rounds unless the run is a short one. The first `warmUps` rounds do not count. */
 export async function takeTurns(request: {
-  run: BenchRun;
+  run: Pick<BenchRun, "rounds" | "beforeRound">;
   usual: number;
   warmUps?: number;
   turns: readonly ((isCounted: boolean) => Promise<void>)[];

@@ -62,7 +62,9 @@ export async function benchStreaming(run: BenchRun): Promise<BenchTable[]> {
   const roots = [join(import.meta.dirname, "../.."), ...(run.beside === undefined ? [] : [run.beside])];
   const sides: Side[] = [];
   try {
-    for (const [index, root] of roots.entries()) sides.push(await openSide({ root, folder: join(folder, `${index}`) }));
+    for (const [index, root] of roots.entries()) {
+      sides.push(await openSide({ root, folder: join(folder, `${index}`), note: run.note }));
+    }
     await takeTurns({ run, usual: rounds, turns: sides.map((side) => () => measureAlone(side)) });
     await takeTurns({ run, usual: 1, turns: sides.map((side) => () => measureTogether(side)) });
     const heads = ["ours", ...(run.beside === undefined ? [] : [commitOf(run.beside), "ratio"]), "goal"];
@@ -88,17 +90,22 @@ function note({ worst }: Side, figure: Figure, value: number): void {
 
 async function measureAlone(side: Side): Promise<void> {
   const quick = await side.ask(atOnce);
-  note(side, "firstMs", firstMs(quick));
-  note(side, "pauseMs", longestPauseMs(quick));
-  note(side, "ageMs", Math.max(...quick.slice(1).map(({ atMs, oldest }) => atMs - oldest)));
+  if (quick !== undefined) {
+    note(side, "firstMs", firstMs(quick));
+    note(side, "pauseMs", longestPauseMs(quick));
+    note(side, "ageMs", Math.max(...quick.slice(1).map(({ atMs, oldest }) => atMs - oldest)));
+  }
   const slow = await side.ask(afterThought);
+  if (slow === undefined) return;
   note(side, "thoughtFirstMs", firstMs(slow));
   note(side, "thoughtPauseMs", longestPauseMs(slow));
 }
 
 /** The calls of the busiest minute count. */
 async function measureTogether(side: Side): Promise<void> {
-  const many = await Promise.all(Array.from({ length: together.together }, () => side.ask(together)));
+  const asked = await Promise.all(Array.from({ length: together.together }, () => side.ask(together)));
+  const many = asked.filter((pieces) => pieces !== undefined);
+  if (many.length < asked.length) return;
   note(side, "togetherPauseMs", Math.max(...many.map(longestPauseMs)));
   const appends = many.flat().filter(({ method }) => method === "chat.appendStream");
   const inMinute = appends.map(({ atMs }) => appends.filter((each) => each.atMs >= atMs && each.atMs < atMs + 60_000));
@@ -119,12 +126,14 @@ function longestPauseMs(pieces: readonly Piece[]): number {
 
 type Side = {
   worst: Partial<Record<Figure, number>>;
-  /** Resolves to what came into the thread, when the answer is there. */
-  ask(scenario: Scenario): Promise<Piece[]>;
+  /** Resolves to what came into the thread, when the answer is there. Undefined if it did not come in time. */
+  ask(scenario: Scenario): Promise<Piece[] | undefined>;
   close(): Promise<void>;
 };
 
-async function openSide({ root, folder }: { root: string; folder: string }): Promise<Side> {
+type SideSettings = { root: string; folder: string; note: BenchRun["note"] };
+
+async function openSide({ root, folder, note: tell }: SideSettings): Promise<Side> {
   const threads = new Map<string, { newest: number; pieces: Piece[] }>();
   const slack = await startBareSlack({ ...{ team: workspace.team, botUser: workspace.botUser }, onCall: note });
 
@@ -150,7 +159,7 @@ async function openSide({ root, folder }: { root: string; folder: string }): Pro
     const env = { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "0", ...secrets };
     zones = await startZone({ root, args: ["start"], folder, env });
     const { origin } = new URL(zones.url);
-    return { worst: {}, ask: createAsk({ slack, threads, origin }), close };
+    return { worst: {}, ask: createAsk({ slack, threads, origin, note: tell }), close };
   } catch (thrown) {
     await close();
     throw thrown;
@@ -178,8 +187,9 @@ function createAsk(options: {
   slack: BareSlack;
   threads: Map<string, { newest: number; pieces: Piece[] }>;
   origin: string;
+  note: BenchRun["note"];
 }): Side["ask"] {
-  const { slack, threads, origin } = options;
+  const { slack, threads, origin, note } = options;
   const channel = workspace.channel.id;
   return async ({ thinkMs, writeMs }) => {
     const ts = `${Math.floor(Date.now() / 1000)}.${String(++lastNumber).padStart(6, "0")}`;
@@ -193,8 +203,9 @@ function createAsk(options: {
     const response = await httpRequest(`${origin}/slack/events`, { method: "POST", headers, body });
     await response.body.dump();
     if (response.statusCode !== 200) throw new Error(`An event was answered with ${response.statusCode}.`);
-    await answered;
+    const isAnswered = (await answered) !== undefined;
     threads.delete(ts);
-    return thread.pieces;
+    if (!isAnswered) note("An answer did not come in time, so it does not count.");
+    return isAnswered ? thread.pieces : undefined;
   };
 }

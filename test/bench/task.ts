@@ -51,7 +51,9 @@ export async function benchTask(run: BenchRun): Promise<BenchTable[]> {
   const roots = [join(import.meta.dirname, "../.."), ...(run.beside === undefined ? [] : [run.beside])];
   const sides: Side[] = [];
   try {
-    for (const [index, root] of roots.entries()) sides.push(await openSide({ root, folder: join(folder, `${index}`) }));
+    for (const [index, root] of roots.entries()) {
+      sides.push(await openSide({ root, folder: join(folder, `${index}`), note: run.note }));
+    }
     const turns = sides.flatMap((side) => [alone(side), together(side)]);
     await takeTurns({ run, usual: rounds, warmUps, turns });
     const [ours, other] = sides;
@@ -73,43 +75,64 @@ export function commitOf(root: string): string {
   return execFileSync("git", ["-C", root, "rev-parse", "--short=8", "HEAD"], { encoding: "utf8" }).trim();
 }
 
+type TaskTimes = { placeholderMs: number; answerMs: number };
+
 type Side = {
   seen: Record<Figure, number[]>;
-  /** One task from its event to its answer. */
-  ask(): Promise<{ placeholderMs: number; answerMs: number }>;
-  verification: Zone;
-  execution: Zone;
+  /** One task from its event to its answer. Undefined if it had none in time, which makes its round count for nothing. */
+  ask(): Promise<TaskTimes | undefined>;
+  note: BenchRun["note"];
+  verification: Pick<Zone, "processorMs">;
+  execution: Pick<Zone, "processorMs">;
   close(): Promise<void>;
 };
 
-function alone({ seen, ask }: Side) {
+export function alone({ seen, ask, note }: Pick<Side, "seen" | "ask" | "note">) {
   return async (isCounted: boolean) => {
-    const tasks = [];
-    for (let count = 0; count < tasksAlone; count += 1) tasks.push(await ask());
+    const tasks: TaskTimes[] = [];
+    for (let count = 0; count < tasksAlone; count += 1) tasks.push(...toList(await ask()));
     // The steps of these tasks after their answers must not weigh on another turn.
     await wait(settleMs);
-    if (!isCounted) return;
+    if (!isComplete({ tasks, asked: tasksAlone, note }) || !isCounted) return;
     seen.placeholderMs.push(median(tasks.map(({ placeholderMs }) => placeholderMs)));
     seen.answerMs.push(median(tasks.map(({ answerMs }) => answerMs)));
   };
 }
 
-function together({ seen, ask, verification, execution }: Side) {
+function isComplete({
+  tasks,
+  asked,
+  note,
+}: {
+  tasks: readonly TaskTimes[];
+  asked: number;
+  note: Side["note"];
+}): boolean {
+  const unanswered = asked - tasks.length;
+  if (unanswered > 0) note(`${unanswered} of ${asked} tasks had no answer in time, so their round does not count.`);
+  return unanswered === 0;
+}
+
+function toList<T>(value: T | undefined): T[] {
+  return value === undefined ? [] : [value];
+}
+
+export function together({ seen, ask, note, verification, execution }: Omit<Side, "close">) {
   return async (isCounted: boolean) => {
     const usedBefore = [await verification.processorMs(), await execution.processorMs()] as const;
     const startMs = performance.now();
-    const times: number[] = [];
+    const tasks: TaskTimes[] = [];
     let left = tasksTogether;
     const person = async () => {
-      while (left-- > 0) times.push((await ask()).answerMs);
+      while (left-- > 0) tasks.push(...toList(await ask()));
     };
     await Promise.all(Array.from({ length: underWay }, person));
     const seconds = (performance.now() - startMs) / 1000;
     await wait(settleMs);
     const used = [await verification.processorMs(), await execution.processorMs()] as const;
-    if (!isCounted) return;
+    if (!isComplete({ tasks, asked: tasksTogether, note }) || !isCounted) return;
     seen.perSecond.push(tasksTogether / seconds);
-    seen.togetherMs.push(median(times));
+    seen.togetherMs.push(median(tasks.map(({ answerMs }) => answerMs)));
     seen.verificationMs.push((used[0] - usedBefore[0]) / tasksTogether);
     seen.executionMs.push((used[1] - usedBefore[1]) / tasksTogether);
   };
@@ -119,7 +142,9 @@ function median(values: readonly number[]): number {
   return rank(values, 0.5);
 }
 
-async function openSide({ root, folder }: { root: string; folder: string }): Promise<Side> {
+type SideSettings = { root: string; folder: string; note: BenchRun["note"] };
+
+async function openSide({ root, folder, note }: SideSettings): Promise<Side> {
   const slack = await startBareSlack({ team: workspace.team, botUser: workspace.botUser });
   const zones: Zone[] = [];
   let events: Pool | undefined;
@@ -152,7 +177,7 @@ async function openSide({ root, folder }: { root: string; folder: string }): Pro
       verificationMs: [],
       executionMs: [],
     };
-    return { seen, ask: createAsk({ slack, events }), verification, execution, close };
+    return { seen, note, ask: createAsk({ slack, events }), verification, execution, close };
   } catch (thrown) {
     await close();
     throw thrown;
@@ -189,7 +214,9 @@ function createAsk({ slack, events }: { slack: BareSlack; events: Pool }): Side[
     const response = await events.request({ method: "POST", path: "/slack/events", headers, body });
     await response.body.dump();
     if (response.statusCode !== 200) throw new Error(`An event was answered with ${response.statusCode}.`);
-    const { placeholderAtMs, answerAtMs } = await seen;
+    const times = await seen;
+    if (times === undefined) return undefined;
+    const { placeholderAtMs, answerAtMs } = times;
     return { placeholderMs: placeholderAtMs - startMs, answerMs: answerAtMs - startMs };
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { findRepeatedKeys, hasRepeatedKey } from "../../lambdas/shared/repeated-keys.ts";
+import { findRepeatedKeys, hasRepeatedKey, isAmbiguousOrTooDeep } from "../../lambdas/shared/repeated-keys.ts";
 import { forAll } from "../doubles/for-all.ts";
 
 const listRepeatedKeys = (json: string) => [...findRepeatedKeys(json)];
@@ -64,6 +64,7 @@ describe("a repeated key", () => {
     forAll(treeWith(anyKey)).hold((one) => {
       const json = write(one);
       expect(hasRepeatedKey({ json, value: JSON.parse(json) })).toBe(repeats(one) > 0);
+      expect(isAmbiguousOrTooDeep({ json, value: JSON.parse(json) })).toBe(repeats(one) > 0);
     });
     const deep = (inner: string) => `${"[".repeat(100_000)}${inner}${"]".repeat(100_000)}`;
     for (const [inner, isRepeated] of [

@@ -1,4 +1,5 @@
 /** The type of an agent: the user's function that does one task. An agent file exports it under the name `agent`. */
+import { types } from "node:util";
 import type { Part } from "../../../contracts/a2a/part.ts";
 import type { Artifact, ExecuteTaskParams, QuestionOption, TaskStep, Vote } from "../../../contracts/methods.ts";
 import type { FieldValues, QuestionField } from "../../../contracts/question-fields.ts";
@@ -137,18 +138,25 @@ export class AgentResultError extends Error {
 }
 
 /**
- * Calls the agent and yields its updates. A returned text is one update, the answer. Nothing checks the updates here, whatever their type says. Throws what the agent
- * throws, and an AgentResultError.
+ * Calls the agent and returns its updates. A returned text is one update, the answer. Nothing checks the updates here, whatever their type
+ * says. Throws what the agent throws. Reading the updates throws it as well, or an AgentResultError.
  */
-export async function* runAgent(
-  ...[agent, task, context]: [Agent, AgentTask, AgentContext]
-): AsyncGenerator<TaskUpdate> {
+export function runAgent(...[agent, task, context]: [Agent, AgentTask, AgentContext]): AsyncGenerator<TaskUpdate> {
   // A file of JavaScript may return anything.
   const called: unknown = agent(task, context);
+  // Another generator around this one would cost each update and the end several promises.
+  return isAsyncGenerator(called) ? called : readUpdates(called);
+}
+
+async function* readUpdates(called: unknown): AsyncGenerator<TaskUpdate> {
   const returned = isGenerator(called) ? called : await called;
   if (typeof returned === "string") yield { type: "answer", text: returned };
   else if (isGenerator(returned)) yield* returned;
   else throw new AgentResultError(returned);
+}
+
+function isAsyncGenerator(value: unknown): value is AsyncGenerator<TaskUpdate> {
+  return types.isGeneratorObject(value) && Symbol.asyncIterator in value;
 }
 
 /** True also for a generator that is not async, and for an object that only has the method of an async one. */

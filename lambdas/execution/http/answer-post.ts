@@ -8,7 +8,7 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import { isAnnouncedLarger } from "../../shared/http/read-body.ts";
 import type { BodyBudget, OpenBodyShare } from "../../shared/http/server-limits.ts";
 import type { Log } from "../../shared/log.ts";
-import { hasRepeatedKey } from "../../shared/repeated-keys.ts";
+import { isAmbiguousOrTooDeep } from "../../shared/repeated-keys.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import {
   type Metrics,
@@ -18,7 +18,7 @@ import {
   type Spans,
   type Trace,
 } from "../../shared/telemetry/telemetry.ts";
-import { isNestedTooDeep, isTooDeep, maxWalkedLength, repairHalfCharacters } from "../../shared/untrusted-input.ts";
+import { repairHalfCharacters } from "../../shared/untrusted-input.ts";
 import type { A2aEndpoint } from "../a2a/endpoint.ts";
 import { readRequestedVersion, toDialect } from "../a2a/version.ts";
 import { type Dispatch, isMethodName } from "../methods/methods.ts";
@@ -156,9 +156,7 @@ type JsonBody = { text: string; json: unknown };
 
 function readRequest<T>({ schema, text, json }: JsonBody & { schema: Compiled<T> }): T {
   const parsed = schema.safeParse(json);
-  const isDeep = text.length <= maxWalkedLength ? isNestedTooDeep(json) : isTooDeep(Buffer.from(text));
-  if (!parsed.success || isDeep || hasRepeatedKey({ json: text, value: json }))
-    throw new SekishoError("invalid_request");
+  if (!parsed.success || isAmbiguousOrTooDeep({ json: text, value: json })) throw new SekishoError("invalid_request");
   return parsed.data;
 }
 
@@ -229,9 +227,9 @@ async function readExchangeBody(request: {
       return openShare(cutOff);
     },
   });
-  const body = await withinTime(reading).catch((error: unknown) => {
+  const body = await withinTime(reading, (error) => {
     giveUp();
-    throw error instanceof SekishoError ? error : new SekishoError("unavailable", { cause: error });
+    return error instanceof SekishoError ? error : new SekishoError("unavailable", { cause: error });
   });
   if (body === "too_large") throw new SekishoError("payload_too_large");
   if (body === "busy") throw createTooManyCallsError({ random });

@@ -62,20 +62,23 @@ export function createRoutes(options: Settings): (exchange: Exchange) => Promise
     for (const path of cardPaths) pages.set(path, card);
   }
 
-  return async (exchange) => {
+  async function servePage(exchange: Exchange): Promise<ExchangeResponse> {
     const { method, path } = exchange;
-    const face = faces.get(path);
-    if (face !== undefined) {
-      if (method !== "POST") return createEmptyAnswer({ status: 405, allow: "POST" });
-      const response = await post({ exchange, face });
-      return path === "/invocations" ? { ...response, status: 200 } : response;
-    }
     const page = pages.get(path);
     if (page === undefined) return createEmptyAnswer({ status: 404 });
     // A response to HEAD has the headers of GET; the server leaves out the body (RFC 9110, section 9.3.2).
     return method === "GET" || method === "HEAD"
       ? page(exchange)
       : createEmptyAnswer({ status: 405, allow: "GET, HEAD" });
+  }
+
+  return (exchange) => {
+    const { method, path } = exchange;
+    const face = faces.get(path);
+    if (face === undefined) return servePage(exchange);
+    if (method !== "POST") return Promise.resolve(createEmptyAnswer({ status: 405, allow: "POST" }));
+    const answered = post({ exchange, face });
+    return path === "/invocations" ? answered.then((response) => ({ ...response, status: 200 })) : answered;
   };
 }
 

@@ -50,10 +50,12 @@ export async function collectOutcome(request: {
   let bytes = artifacts.reduce((sum, artifact) => sum + jsonBytes(artifact), 0);
   const turn = (ended: TurnEnd): AgentTurn => ({ ended, artifacts });
   const tooLarge = (): AgentTurn => ({ ended: { type: "failure", reason: "payload_too_large" }, artifacts: [] });
-  const updates = runAgent(agent, task, context);
-  const readNext = () => callAgent(() => updates.next());
   const readUpdate = createUpdateReader(context.log);
+  let updates: AsyncGenerator<unknown> | undefined;
   try {
+    const running = callAgent(() => runAgent(agent, task, context));
+    updates = running;
+    const readNext = () => callAgent(() => running.next());
     // A `for await` would wait for the agent's `finally`, and lose the answer if that throws.
     for (let next = await readNext(); next.done !== true; next = await readNext()) {
       if (context.signal.aborted) break;
@@ -99,7 +101,7 @@ export async function collectOutcome(request: {
       context.log.warn("agent_threw", { reason: "execution_failed", cause_kind: errorKind(error) });
     }
   } finally {
-    end(updates);
+    if (updates !== undefined) end(updates);
   }
   return turn({ type: "failure", reason: "execution_failed" });
 }

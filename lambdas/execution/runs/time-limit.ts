@@ -1,8 +1,8 @@
 /** Limits many waits to the same time with one timer. A timer for each would be the most expensive part of a short request. */
 import { type Reason, SekishoError } from "../../../contracts/errors.ts";
 
-/** Settles as `work` does, or rejects with the limit's reason when the time is over. */
-export type TimeLimit = <T>(work: Promise<T>) => Promise<T>;
+/** Settles as `work` does, or rejects with the limit's reason when the time is over. It rejects with what `toError` makes of either error. */
+export type TimeLimit = <T>(work: Promise<T>, toError?: (thrown: unknown) => unknown) => Promise<T>;
 
 /** The timer keeps no process alive. It fires once after the last wait and is started again by the next. */
 export function createTimeLimit({ ms, reason }: { ms: number; reason: Reason }): TimeLimit {
@@ -27,17 +27,15 @@ export function createTimeLimit({ ms, reason }: { ms: number; reason: Reason }):
     timer = setTimeout(endDueWaits, Math.ceil(afterMs)).unref();
   }
 
-  return <T>(work: Promise<T>) =>
+  return <T>(work: Promise<T>, toError = (thrown: unknown) => thrown) =>
     new Promise<T>((resolve, reject) => {
-      const wait = { dueMs: performance.now() + ms, end: () => reject(new SekishoError(reason)) };
+      const wait = { dueMs: performance.now() + ms, end: () => reject(toError(new SekishoError(reason))) };
       waits.add(wait);
       if (timer === undefined) startTimer(ms);
-      const settle = <V>(end: (value: V) => void) => {
-        return (value: V) => {
-          waits.delete(wait);
-          end(value);
-        };
-      };
-      work.then(settle(resolve), settle(reject));
+      // Whatever work does after its time is over counts no more.
+      work.then(
+        (value) => waits.delete(wait) && resolve(value),
+        (error) => waits.delete(wait) && reject(toError(error)),
+      );
     });
 }

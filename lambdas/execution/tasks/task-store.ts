@@ -29,12 +29,12 @@ export function createGuardedStore(options: { store: ExecutionStore; timeoutMs: 
     item?: { id: string; requestId?: unknown };
   }): Promise<T> {
     const { work, operation, item } = request;
-    return withinTime(work).catch((error) => {
+    return withinTime(work, (error) => {
       // An unknown cursor is the caller's mistake.
-      if (operation === "store_list" && error instanceof RangeError) throw error;
+      if (operation === "store_list" && error instanceof RangeError) return error;
       const ids = { task_id: item?.id, request_id: toLoggableId(item?.requestId) };
       log.error("store_failed", { ...ids, operation, reason: "unavailable", cause_kind: errorKind(error) });
-      throw new SekishoError("unavailable", { cause: error });
+      return new SekishoError("unavailable", { cause: error });
     });
   }
   return {

@@ -118,11 +118,19 @@ export function writeItem(item: object): string {
   }
 }
 
+/** The end of each text that this version writes. A quote within a string is escaped, so this is always the last member of the item. */
+const versionEnd = `,"recordVersion":"${recordVersion}"}`;
+
 /** `parse` throws if the value is not a valid item. Throws a NewerRecordError if only a newer version can read it. */
 export function readItem<T>({ text, parse }: { text: string; parse: (json: unknown) => T }): T {
   let json: unknown;
   let isNewer = false;
   try {
+    // Cutting the version off the text is cheaper than copying the item without it.
+    if (text.endsWith(versionEnd)) {
+      json = JSON.parse(`${text.slice(0, -versionEnd.length)}}`);
+      return parse(json);
+    }
     json = JSON.parse(text);
     const { recordVersion: version, ...item } = json as { recordVersion?: unknown };
     const comparison = compareVersion(version);

@@ -9,6 +9,7 @@ import {
   createAuthenticator,
   createBearerAuthenticator,
 } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
+import { isAmbiguousOrTooDeep } from "../../../lambdas/shared/repeated-keys.ts";
 import { isNestedTooDeep, isTooDeep } from "../../../lambdas/shared/untrusted-input.ts";
 import { type Answer, createGate, createTestHost, eventually, hello, post, yielding } from "../test-host.ts";
 
@@ -314,6 +315,7 @@ describe("JSON", () => {
         const whole = `${`{${JSON.stringify(text)}:`.repeat(levels)}${JSON.stringify(value)}${"}".repeat(levels)}`;
         expect(isTooDeep(Buffer.from(whole))).toBe(levels + depthOf(value) > 100);
         expect(isNestedTooDeep(JSON.parse(whole))).toBe(levels + depthOf(value) > 100);
+        expect(isAmbiguousOrTooDeep({ json: whole, value: JSON.parse(whole) })).toBe(levels + depthOf(value) > 100);
       }),
     );
   });
