@@ -1,5 +1,4 @@
 /** The type of an agent: the user's function that does one task. An agent file exports it under the name `agent`. */
-import { types } from "node:util";
 import type { Part } from "../../../contracts/a2a/part.ts";
 import type { Artifact, ExecuteTaskParams, QuestionOption, TaskStep, Vote } from "../../../contracts/methods.ts";
 import type { FieldValues, QuestionField } from "../../../contracts/question-fields.ts";
@@ -155,8 +154,11 @@ async function* readUpdates(called: unknown): AsyncGenerator<TaskUpdate> {
   else throw new AgentResultError(returned);
 }
 
+/** What all objects of async generator functions inherit from. */
+const asyncGenerator: object = Object.getPrototypeOf(async function* () {}).prototype;
+
 function isAsyncGenerator(value: unknown): value is AsyncGenerator<TaskUpdate> {
-  return types.isGeneratorObject(value) && Symbol.asyncIterator in value;
+  return Object.prototype.isPrototypeOf.call(asyncGenerator, Object(value));
 }
 
 /** True also for a generator that is not async, and for an object that only has the method of an async one. */
