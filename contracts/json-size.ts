@@ -21,6 +21,12 @@ function takeBytes(value: unknown, bytes: number): number {
   }
   // An object may write itself in its own way.
   if ("toJSON" in value) return -1;
-  for (const name in value) left = takeBytes(value[name as keyof typeof value], left - maxUnitBytes * name.length - 4);
+  for (const name in value) {
+    const member: unknown = value[name as keyof typeof value];
+    left -= maxUnitBytes * name.length + 4;
+    // Most members are texts: a call for each would be most of the time.
+    if (typeof member === "string") left -= maxUnitBytes * member.length + 3;
+    else left = takeBytes(member, left);
+  }
   return left;
 }

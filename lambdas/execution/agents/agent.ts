@@ -154,8 +154,11 @@ async function* readUpdates(called: unknown): AsyncGenerator<TaskUpdate> {
   else throw new AgentResultError(returned);
 }
 
+/** What all objects of async generator functions inherit from. */
+const asyncGenerator: object = Object.getPrototypeOf(async function* () {}).prototype;
+
 function isAsyncGenerator(value: unknown): value is AsyncGenerator<TaskUpdate> {
-  return Object.prototype.toString.call(value) === "[object AsyncGenerator]";
+  return Object.prototype.isPrototypeOf.call(asyncGenerator, Object(value));
 }
 
 /** True also for a generator that is not async, and for an object that only has the method of an async one. */

@@ -63,7 +63,7 @@ export function createPostHandler(settings: PostSettings): (asked: PostRequest) 
     const { exchange, face } = asked;
     const { header } = exchange;
     const receivedAtMs = now();
-    let answeredId: RequestId | null = null;
+    let answeredId: unknown;
     let dialect = selectErrorDialect(asked);
     try {
       const trace = parseTrace({ traceparent: header("traceparent"), tracestate: header("tracestate") });
@@ -76,7 +76,7 @@ export function createPostHandler(settings: PostSettings): (asked: PostRequest) 
       const { text, json } = parseBody(body);
       const a2a = selectA2aEndpoint({ ...asked, json });
       if (a2a !== undefined) {
-        answeredId = requestIdSchema.safeParse(Object(json).id).data ?? null;
+        answeredId = Object(json).id;
         dialect = toDialect(readRequestedVersion(exchange));
         const request = readRequest({ schema: compiledA2aSchema, text, json });
         return await spans.within(serverSpan({ request, trace }), async (span) =>
@@ -99,7 +99,7 @@ export function createPostHandler(settings: PostSettings): (asked: PostRequest) 
       const error = SekishoError.from(thrown);
       metrics.add("sekisho_requests_refused_total", { zone: "execution", reason: error.reason });
       if (!isRefusedCaller(error)) logRefusal({ error, log });
-      return createErrorAnswer({ error, id: answeredId, dialect });
+      return createErrorAnswer({ error, id: requestIdSchema.safeParse(answeredId).data ?? null, dialect });
     }
   };
 }
