@@ -384,6 +384,15 @@ async function heldTask() {
 
 const wake = (requestId: string, seq: number) => JSON.stringify({ type: "wake", requestId, seq });
 
+it("leaves no record with a lease where the zone's secret cannot be read", async () => {
+  const store = createMemoryTaskStore<Task>({ parse: (json) => taskSchema.parse(json), now });
+  const runAct = Object.assign(() => Promise.reject(new Error("unused")), { stopSession: async () => {} });
+  const zoneSecret = () => Promise.reject(new Error("no store"));
+  const worker = workerWith({ store, runAct, now, queue: { send: async () => {} }, zoneSecret });
+  await expect(worker.handle({ body: JSON.stringify(sampleAsk()) })).rejects.toThrow("no store");
+  expect(await store.get({ id: sampleAsk().requestId })).toBeUndefined();
+});
+
 describe("a wake-up that meets a held lease", () => {
   it("comes again when the lease is over, if the worker that holds it is in the act", async () => {
     const { task, sent, acts, worker } = await heldTask();

@@ -27,6 +27,7 @@ describe("Markdown as mrkdwn", () => {
     ["AT&amp;T &copy; &#169;", "AT&amp;T &amp;copy; ©"],
     ["one\\\ntwo<br>three", "one\ntwo\nthree"],
     ["one\n\ntwo\nthree", "one\n\ntwo\nthree"],
+    ["one\n| a |\n|---|\n| 1 |", "one\n```\na\n---\n1\n```"],
     ["a\n\n---\n\nb", "a\n\n────────────\n\nb"],
     ["> said\n> > before", "> said\n> > before"],
     ["- one\n- two\n  - three", "• one\n• two\n    ◦ three"],

@@ -159,6 +159,11 @@ describe("the help", () => {
     expect(help({ quota: reached })).toContain("your limit of 1 task in 60 minutes.");
   });
 
+  it("names a limit of tasks at once where there is no other", () => {
+    const text = help({ quota: { atOnce: { left: 1, of: 2 } } });
+    expect(text).toContain("You can have 2 tasks in progress at once, and you have 1 now.");
+  });
+
   it("says when the next task is possible where the limit is reached", () => {
     const quota = { inPeriod: { left: 0, of: 20, spanMs: 3600_000, freeAtMs: askedAtMs } };
     expect(help({ quota })).toMatch(/You've reached your limit of 20 tasks in 60 minutes\. You can ask again <!date/);
