@@ -60,7 +60,7 @@ export async function failuresOf({ folder, signal }: Copy, tests: readonly strin
     signal,
     args: [join(folder, jest), "--runInBand", "--bail", `--testTimeout=${testMs}`, "--runTestsByPath", ...tests],
   });
-  const failed = new Set([...stderr.matchAll(/^FAIL (\S+)/gm)].map(([, test]) => test));
+  const failed = new Set([...stderr.matchAll(/^FAIL (?:core |lab )?(\S+)/gm)].map(([, test]) => test));
   return code === 0 ? undefined : [...failed].join(" ") || `exit code ${code}`;
 }
 

@@ -115,7 +115,8 @@ function findUnreadLinks(text: string, read: Markdown): Edit[] {
   if (places.length === 0) return [];
   const isDefining = text.includes("]:");
   const known = new Set(hasBracketsInHtml(read) ? [] : read.definitionEnds);
-  for (const link of listLinks(read.blocks)) known.add(link.place.labelEnd).add(link.place.end - 1);
+  // A bare address has no brackets: one behind it belongs to something else.
+  for (const { form, place } of listLinks(read.blocks)) if (form !== "auto") known.add(place.labelEnd).add(place.end - 1);
   const code = listCodePlaces(read);
   let passed = 0;
   const unread: number[] = [];

@@ -170,6 +170,18 @@ describe("a link whose label is an address of elsewhere", () => {
       expect(toMrkdwn(text)).not.toMatch(/<https:\/\/evil\.example[^<>]*\|[^<>]*(?:bank|again)/);
   });
 
+  it.each([
+    ["a plain address", "good.example"],
+    ["an address that is a link itself", "https://good.example"],
+    ["an address without a scheme", "www.good.example"],
+    ["the address of a person", "kim@good.example"],
+    ["an address in pointed brackets", "<https://good.example>"],
+    ["words with an address", "see https://good.example"],
+  ])("has no syntax that another parser may take for a link, with %s as the label", (_what, label) => {
+    // CommonMark takes no such target.
+    expect(exposeLinkTargets(`[${label}](https://evil.example x y)`)).toBe(`[${label}] (https://evil.example x y)`);
+  });
+
   it("is none, whatever stands around it", () => {
     const piece = fc.constantFrom(
       ...["[", "]", "(", ")", "](", "![", "][", "]: ", "<", ">", "\\", "`", "```\n", "\n", "\n\n", " ", "> "],
