@@ -116,7 +116,8 @@ function findUnreadLinks(text: string, read: Markdown): Edit[] {
   const isDefining = text.includes("]:");
   const known = new Set(hasBracketsInHtml(read) ? [] : read.definitionEnds);
   // A bare address has no brackets: one behind it belongs to something else.
-  for (const { form, place } of listLinks(read.blocks)) if (form !== "auto") known.add(place.labelEnd).add(place.end - 1);
+  for (const { form, place } of listLinks(read.blocks))
+    if (form !== "auto") known.add(place.labelEnd).add(place.end - 1);
   const code = listCodePlaces(read);
   let passed = 0;
   const unread: number[] = [];

@@ -115,6 +115,15 @@ describe("the button to try again", () => {
 });
 
 it.each([
+  [{ type: "cancel" }, "sekisho_cancel", {}],
+  [{ type: "retry" }, "sekisho_retry", {}],
+  [{ type: "feedback", vote: "up" }, "sekisho_feedback", { v: "up" }],
+])("the button %j in a message of an earlier version still works", (button, action_id, fields) => {
+  const value = JSON.stringify({ r: requestId, ...fields });
+  expect(decodeButton({ action_id, value })).toEqual({ requestId, button });
+});
+
+it.each([
   ["a vote that there is not", { action_id: "sekisho_feedback", value: JSON.stringify({ r: requestId, v: "maybe" }) }],
   ["a vote with more in it", { action_id: "sekisho_feedback", value: JSON.stringify({ r: requestId, v: "up", x: 1 }) }],
   ["a vote on no task", { action_id: "sekisho_feedback", value: JSON.stringify({ r: "1", v: "up" }) }],
