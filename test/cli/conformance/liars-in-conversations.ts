@@ -115,9 +115,7 @@ const breaking: How = changing("success", (given) => {
 });
 lie("sends the bytes of a file as characters", "bounds/artifacts", breaking);
 lie("stores the bytes of a file as characters", "execute/files", where(gets, breaking));
-lie("tells the files of an answer once", "execute/files", where((x) => gets(x) && x.sent.params.task_id, (x) => changing("success", (given) => {
-  if (x.count(x.sent.params.task_id) > 1) delete given.artifacts;
-})(x)));
+lie("tells no files by the request's id", "execute/files", where((x) => gets(x) && x.sent.params.request_id, changing("success", (given) => delete given.artifacts)));
 lie("repeats an answer without its files", "execute/files", where((x) => readsFiles(x) && x.count(x.sent.id) > 1, changing("success", (given) => delete given.artifacts)));
 
 // Ids, marks and secrets in other places.
