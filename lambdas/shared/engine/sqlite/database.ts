@@ -193,10 +193,13 @@ export const migrations: readonly string[] = [
    CREATE INDEX messages_by_due_time ON messages (queue, visible_at_ms);`,
 ];
 
-/** Runs `operation`, which is synchronous, in a transaction. Resolves to its result once that is on disk. */
-export type Write = <T>(operation: () => T) => Promise<T>;
+/**
+ * Runs `operation`, which is synchronous, in a transaction. Resolves to its result once that is on disk. With `isSynced: false` it does not
+ * wait for the disk: a power cut before the next synced write, a minute later at most, undoes the operation.
+ */
+export type Write = <T>(operation: () => T, options?: { isSynced?: boolean }) => Promise<T>;
 
-type Pending = { run(request: { isAlone: boolean }): () => void; reject(error: unknown): void };
+type Pending = { isSynced: boolean; run(request: { isAlone: boolean }): () => void; reject(error: unknown): void };
 
 /**
  * Commits the operations of one turn together. An operation that throws is undone and rejects alone. If the transaction fails (disk full,
@@ -209,6 +212,14 @@ function createGroupCommit({ database }: { database: DatabaseSync }): { write: W
   const release = database.prepare("RELEASE operation");
   const undo = database.prepare("ROLLBACK TO operation");
   let waiting: Pending[] = [];
+  let isSynced = true;
+
+  /** sqlite appends each commit to its log. So a commit that waits for the disk also makes the earlier ones durable. */
+  function setSync(isWanted: boolean): void {
+    if (isWanted === isSynced) return;
+    database.exec(`PRAGMA synchronous = ${isWanted ? "FULL" : "NORMAL"}`);
+    isSynced = isWanted;
+  }
 
   /** Returns a function that settles the operation once the group is committed. */
   function runInGroup<T>(
@@ -236,6 +247,7 @@ function createGroupCommit({ database }: { database: DatabaseSync }): { write: W
     if (group.length === 0) return;
     let settlements: (() => void)[];
     try {
+      setSync(group.some((pending) => pending.isSynced));
       begin.run();
       settlements = group.map((pending) => pending.run({ isAlone: group.length === 1 }));
       commit.run();
@@ -247,11 +259,12 @@ function createGroupCommit({ database }: { database: DatabaseSync }): { write: W
     for (const settle of settlements) settle();
   }
 
-  function write<T>(operation: () => T): Promise<T> {
+  function write<T>(operation: () => T, { isSynced = true } = {}): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     // Immediates run after all pending I/O callbacks, so writes of the same turn share the commit.
     if (waiting.length === 0) setImmediate(flush);
     waiting.push({
+      isSynced,
       run({ isAlone }) {
         if (!isAlone) return runInGroup(operation, resolve, reject);
         // Needs no savepoint: if it throws, the whole transaction is undone, which holds nothing else.

@@ -204,6 +204,9 @@ export function createSqliteQueue(options: {
     "DELETE FROM messages WHERE seq = ? AND receive_count = ? AND queue = ? AND visible_at_ms > ?",
   );
 
+  // A power cut that undoes a claim or a removal ends all receivers of the file, and the message comes again, as after a crash.
+  const losable = { isSynced: false };
+
   /** Must run inside a write. */
   function claimDue({ max, visibilityTimeoutMs }: { max: number; visibilityTimeoutMs: number }): {
     messages: ReceivedMessage[];
@@ -244,7 +247,7 @@ export function createSqliteQueue(options: {
         // A plain read, so that an idle queue takes no lock.
         const dueAtMs = (nextDue.get(name)?.at_ms ?? Number.POSITIVE_INFINITY) as number;
         if (dueAtMs <= nowMs) {
-          const { messages, buried } = await database.write(() => claimDue({ max, visibilityTimeoutMs }));
+          const { messages, buried } = await database.write(() => claimDue({ max, visibilityTimeoutMs }), losable);
           if (buried > 0 && deadLetterQueue !== undefined) changeSignal.ring(deadLetterQueue);
           if (messages.length > 0) return messages;
         } else {
@@ -257,7 +260,7 @@ export function createSqliteQueue(options: {
 
     async finish({ receipt }) {
       const [seq = "", receiveCount = ""] = receipt.split(".");
-      return database.write(() => remove.run(Number(seq), Number(receiveCount), name, now()).changes === 1);
+      return database.write(() => remove.run(Number(seq), Number(receiveCount), name, now()).changes === 1, losable);
     },
   };
 }

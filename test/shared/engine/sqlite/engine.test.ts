@@ -9,6 +9,7 @@ import { maxReceiveCount, type Queue, taskQueueCases } from "../../../conformanc
 import { taskStoreCases } from "../../../conformance/task-store.ts";
 import type { SampleItem } from "../../../conformance/task-store-case.ts";
 import { forAll } from "../../../doubles/for-all.ts";
+import { type Commit, watchCommits } from "../../../doubles/sqlite-commits.ts";
 import { createSqliteFile, type SqliteFile } from "./sqlite-file.ts";
 
 let sqlite: SqliteFile;
@@ -118,6 +119,57 @@ describe("the sqlite task queue", () => {
     await advance({ ms: 1000 });
     expect(await queue.receive({ max: 1, visibilityTimeoutMs: 1000, waitMs: 0 })).toEqual([]);
     expect(await waiting).toMatchObject([{ body: "poison", receiveCount: 1 }]);
+  });
+});
+
+describe("the commits of the sqlite engine", () => {
+  /** Whether the engine waits for the disk at the commits of an operation. */
+  async function syncsOf(operation: () => Promise<unknown>): Promise<boolean[]> {
+    commits.length = 0;
+    await operation();
+    return commits.map(({ isSynced }) => isSynced);
+  }
+
+  const commits: Commit[] = [];
+  let database: Database;
+  beforeEach(() => {
+    const { stop } = watchCommits({ afterCommit: (commit) => commits.push(commit) });
+    database = sqlite.open();
+    stop();
+  });
+
+  const item = { id: "a", revision: 1, state: "new", text: "", count: 0, expiresAtMs: 9e15 };
+  const receiveOne = { max: 1, visibilityTimeoutMs: 60_000, waitMs: 0 };
+
+  it("wait for the disk at each write of a task and each sent message", async () => {
+    const store = createSqliteTaskStore({ database, parse: (json) => json as SampleItem });
+    const queue = createSqliteQueue({ database, name: "tasks" });
+    expect(await syncsOf(() => store.create({ item }))).toEqual([true]);
+    expect(await syncsOf(() => store.replace({ item }))).toEqual([true]);
+    const writes = [{ type: "create" as const, item: { ...item, id: "b" } }];
+    expect(await syncsOf(() => store.writeTogether({ writes }))).toEqual([true]);
+    expect(await syncsOf(() => store.remove({ id: "b", revision: 1 }))).toEqual([true]);
+    expect(await syncsOf(() => queue.send({ body: "one" }))).toEqual([true]);
+  });
+
+  it("do not wait for the disk when a message is claimed or removed", async () => {
+    const queue = createSqliteQueue({ database, name: "tasks" });
+    await queue.send({ body: "one" });
+    let receipt = "";
+    const receive = async () => {
+      const [message] = await queue.receive(receiveOne);
+      receipt = message?.receipt ?? "";
+    };
+    expect(await syncsOf(receive)).toEqual([false]);
+    expect(await syncsOf(() => queue.finish({ receipt }))).toEqual([false]);
+    expect(await syncsOf(() => queue.send({ body: "two" }))).toEqual([true]);
+  });
+
+  it("wait for the disk when a claim shares its commit with a sent message", async () => {
+    const queue = createSqliteQueue({ database, name: "tasks" });
+    await queue.send({ body: "one" });
+    const both = () => Promise.all([queue.receive(receiveOne), queue.send({ body: "two" })]);
+    expect(await syncsOf(both)).toEqual([true]);
   });
 });
 

@@ -1,0 +1,172 @@
+/**
+ * A Verification zone on a sqlite file whose power can be cut, beside a host and a Slack that keep theirs. A cut ends the zone's process and
+ * leaves of the file what a disk may have: every commit up to the last synced one, and any number of the following ones.
+ */
+import { copyFileSync, mkdtempSync, rmSync, statSync, truncateSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { type Database, openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
+import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
+import { silentLog } from "../../../lambdas/shared/log.ts";
+import {
+  createVerificationWorker,
+  openWorkerStores,
+} from "../../../lambdas/verification/worker/verification-worker.ts";
+import { type Commit, watchCommits } from "../../doubles/sqlite-commits.ts";
+import { askedAtMs, sampleAsk, samplePolicy } from "../task/sample.ts";
+import { type Alive, createFates } from "./world-fates.ts";
+import { createWorldHost } from "./world-host.ts";
+import { worldFiles } from "./world-people.ts";
+import { createWorldSlack } from "./world-slack.ts";
+
+const visibilityTimeoutMs = 90_000;
+const config = parseConfig({ json: { allowlist: [{ team: "T1" }] } });
+
+export type PowerCutOptions = {
+  /** With more than 0 the host answers `accepted`, and that many polls find the task still working. */
+  pollsUntilDone?: number;
+  /** The host deduplicates by request id. */
+  isIdempotent?: boolean;
+  /** The power is cut at the moment of that number, counted from 1: before an operation or a commit, or before Slack's event is acknowledged. */
+  cutAt?: number;
+  /** How many of the commits that nothing synced are on the disk after the cut. */
+  survivors?: number;
+  /** Makes writes losable that must not be. */
+  storeDatabase?: (database: Database) => Database;
+  queueDatabase?: (database: Database) => Database;
+};
+
+export type PowerCutRun = {
+  moments: number;
+  /** The commits that nothing had synced at the cut. */
+  unsynced: number;
+  diskWaits: number;
+  starts: number;
+  answers: number;
+};
+
+/** Runs a task from Slack's event to the last message of the queue. */
+export async function runWithPowerCut({
+  pollsUntilDone = 0,
+  isIdempotent = true,
+  cutAt = Number.POSITIVE_INFINITY,
+  survivors = 0,
+  storeDatabase = (database) => database,
+  queueDatabase = (database) => database,
+}: PowerCutOptions = {}): Promise<PowerCutRun> {
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-power-"));
+  const power = Promise.withResolvers<"cut">();
+  let clockMs = askedAtMs + 500;
+  let moments = 0;
+  let posts = 0;
+  let diskWaits = 0;
+  let isAcknowledged = false;
+  let process: Alive = { yes: true };
+  /** The lengths of the write-ahead log at the last synced commit and at each that followed. sqlite only appends to it. */
+  let logBytes: number[] = [];
+  const opened: Database[] = [];
+  const now = () => clockMs;
+
+  /** True if the power is cut now. */
+  function isCut(): boolean {
+    moments += 1;
+    if (moments !== cutAt) return false;
+    process.yes = false;
+    power.resolve("cut");
+    return true;
+  }
+
+  const { operate } = createFates({ fate: () => (isCut() ? "dies_before" : "ok"), now });
+  const newTs = () => (askedAtMs / 1000 + ++posts / 1000).toFixed(6);
+  const slack = createWorldSlack({ operate, now, newTs, inSlack: [], refuses: () => false });
+  const host = createWorldHost({
+    operate,
+    now,
+    story: () => ({ status: "success", response_text: "A checkpoint." }),
+    questions: [],
+    questionIds: true,
+    progress: () => undefined,
+    pollsUntilDone,
+    pollAfterMs: 1000,
+    idempotent: isIdempotent,
+    cancelable: false,
+    seen: () => ({ recordedAs: undefined, answers: 0 }),
+  });
+
+  function open({ file, alive }: { file: string; alive: Alive }): Database {
+    const sizeOfLog = () => statSync(`${file}-wal`).size;
+    const { stop } = watchCommits({
+      beforeCommit() {
+        if (!alive.yes || isCut()) throw new Error("The power is off.");
+      },
+      afterCommit({ isSynced }: Commit) {
+        if (isSynced) diskWaits += 1;
+        logBytes = isSynced ? [sizeOfLog()] : [...logBytes, sizeOfLog()];
+      },
+    });
+    const database = openDatabase({ file });
+    stop();
+    opened.push(database);
+    logBytes = [sizeOfLog()];
+    return database;
+  }
+
+  /** Delivers Slack's event until it was acknowledged, and handles messages until none is left. */
+  async function runProcess({ file, alive }: { file: string; alive: Alive }): Promise<void> {
+    const database = open({ file, alive });
+    const queue = createSqliteQueue({ database: queueDatabase(database), name: "tasks", now });
+    const nextDue = database.prepare("SELECT MIN(visible_at_ms) AS at_ms FROM messages");
+    const stored = storeDatabase(database);
+    const worker = createVerificationWorker({
+      engine: { ...openWorkerStores((parse) => createSqliteTaskStore({ database: stored, parse, now })), queue },
+      policy: samplePolicy({ idempotent: isIdempotent, deadlineMs: 15 * 60_000 }),
+      slack: slack.api(alive),
+      files: worldFiles({ operate, alive, uploads: [], given: {} }),
+      destinations: new Map([
+        ["host", { client: host.client(alive), callTimeoutMs: 30_000, maxSends: 10, longPollMs: 0, takesVotes: true }],
+      ]),
+      config,
+      log: silentLog,
+      now,
+      random: () => 0.5,
+    });
+    if (!isAcknowledged) {
+      await queue.send({ body: JSON.stringify(sampleAsk()) });
+      if (isCut()) return;
+      isAcknowledged = true;
+    }
+    for (;;) {
+      const dueAtMs = nextDue.get()?.at_ms;
+      if (typeof dueAtMs !== "number") return;
+      clockMs = Math.max(clockMs, dueAtMs) + 50;
+      const [message] = await queue.receive({ max: 1, visibilityTimeoutMs, waitMs: 0 });
+      const isHandled =
+        message !== undefined &&
+        (await worker.handle(message).then(
+          () => alive.yes,
+          () => false,
+        ));
+      if (isHandled) await queue.finish(message);
+    }
+  }
+
+  try {
+    const file = join(folder, "verification.db");
+    const cut = await Promise.race([runProcess({ file, alive: process }), power.promise]);
+    const unsynced = logBytes.length - 1;
+    if (cut === "cut") {
+      const copy = join(folder, "after-the-cut.db");
+      copyFileSync(file, copy);
+      copyFileSync(`${file}-wal`, `${copy}-wal`);
+      truncateSync(`${copy}-wal`, logBytes[survivors]);
+      process = { yes: true };
+      await runProcess({ file: copy, alive: process });
+    }
+    const answers = slack.posts.filter(({ key }) => key !== undefined && key.part > 0).length;
+    return { moments, unsynced, diskWaits, starts: host.starts.length, answers };
+  } finally {
+    for (const database of opened) await database.close();
+    rmSync(folder, { recursive: true });
+  }
+}
