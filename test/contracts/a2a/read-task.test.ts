@@ -1,7 +1,7 @@
 /** Tasks and messages as a client reads them: what it skips, and what it refuses. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { readAnswerSchema } from "../../../contracts/a2a/read-task.ts";
+import { hasTooManyEntries, readAnswerSchema } from "../../../contracts/a2a/read-task.ts";
 import { v03ReadAnswerSchema } from "../../../contracts/a2a/v03/task.ts";
 import { issuesOf, sendResult, spoilt, wire } from "./arbitraries.ts";
 
@@ -92,6 +92,14 @@ describe("an answer is read", () => {
       },
     });
   });
+});
+
+it.each([
+  [9_999, false],
+  [10_000, true],
+])("an answer of one artifact with %i parts has too many entries: %s", (count, expected) => {
+  const parts = Array.from({ length: count }, () => ({ text: "a" }));
+  expect(hasTooManyEntries({ task: { artifacts: [{ parts }] } })).toBe(expected);
 });
 
 describe("an answer is refused", () => {
