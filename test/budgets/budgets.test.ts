@@ -1,4 +1,4 @@
-/** What the product costs in counts that are the same on every machine, beside `test/budgets.json`. */
+/** Compares counts that are the same on every machine with `test/budgets.json`. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "@jest/globals";

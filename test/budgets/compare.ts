@@ -6,7 +6,10 @@ const exactTolerance = 0.03;
 const allocationTolerance = 0.1;
 const ratchet = 0.1;
 
-/** Lists the figures that exceed their budget, are far below it, or have no counterpart. Each with its path, such as `tasks/calls/polled, aws/slack.post`. */
+/**
+ * Lists the figures that exceed their budget, are far below it, or have no counterpart. Each has its path, such as
+ * `tasks/calls/polled, aws/slack.post`.
+ */
 export function listDifferences(budgets: Figures, measured: Figures, path = ""): string[] {
   const names = [...new Set([...Object.keys(budgets), ...Object.keys(measured)])];
   return names.flatMap((name) => {
@@ -20,7 +23,7 @@ export function listDifferences(budgets: Figures, measured: Figures, path = ""):
 }
 
 function compare(where: string, budget: number, figure: number): string[] {
-  const tolerance = /kilobytes$|KB\//.test(where) ? allocationTolerance : exactTolerance;
+  const tolerance = where.endsWith("kilobytes") ? allocationTolerance : exactTolerance;
   if (figure > budget * (1 + tolerance)) return [`${where}: ${figure}, where ${budget} is the budget`];
   if (figure < budget * (1 - ratchet)) return [`${where}: ${figure} is less than the budget of ${budget}: lower it`];
   return [];

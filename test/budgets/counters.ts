@@ -6,17 +6,17 @@ import { promiseHooks } from "node:v8";
 import type { Operation } from "./operations.ts";
 
 export type Counts = {
-  /** Of functions of `lambdas` and `contracts`. */
+  /** Calls of functions in `lambdas` and `contracts`. */
   calls: number;
-  /** Of functions of packages. */
+  /** Calls of functions in packages. */
   libraryCalls: number;
-  /** Of zod's `parse` and `safeParse`. */
+  /** Calls of zod's `parse` and `safeParse`. */
   schemaParses: number;
-  /** Of texts that are read as Markdown. */
+  /** Texts that are read as Markdown. */
   markdownParses: number;
-  /** Of `JSON.parse` and `JSON.stringify`. */
+  /** Calls of `JSON.parse` and `JSON.stringify`. */
   jsonCalls: number;
-  /** Promises that are made. */
+  /** New promises. */
   promises: number;
   /** Allocated bytes, in KB of 1,000 bytes: the median of some runs. */
   kilobytes: number;
@@ -96,7 +96,7 @@ async function countPromises(operation: Operation): Promise<number> {
   });
   await repeat(operation, runs);
   stop();
-  // The rest are those of `repeat`.
+  // `repeat` makes fewer promises than there are runs.
   return Math.floor(count / runs);
 }
 
@@ -123,9 +123,9 @@ async function countKilobytes(operation: Operation): Promise<number> {
   const samples: number[] = [];
   for (let sample = 0; sample < allocationSamples; sample += 1) {
     globalThis.gc?.();
-    const before = process.memoryUsage().heapUsed;
+    const startBytes = process.memoryUsage().heapUsed;
     await repeat(operation, allocationRuns);
-    samples.push((process.memoryUsage().heapUsed - before) / allocationRuns / 1000);
+    samples.push((process.memoryUsage().heapUsed - startBytes) / allocationRuns / 1000);
   }
   const [median = 0] = samples.sort((one, other) => one - other).slice(samples.length / 2);
   return Math.round(median * 10) / 10;

@@ -1,5 +1,5 @@
 /** Warm operations of the product, in process and with doubles that answer at once. Each does the same at every run. */
-import { createHmac, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createHost } from "../../lambdas/execution/host.ts";
 import { createNoneAuthenticator } from "../../lambdas/execution/http/exchange.ts";
@@ -11,6 +11,7 @@ import { createTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
 import { createIngress } from "../../lambdas/verification/ingress/ingress.ts";
 import { answerParts } from "../../lambdas/verification/slack/messages/answer.ts";
 import { createClient } from "../../lambdas/verification/transport/runner.ts";
+import { signedHeaders } from "../../lib/local/signed-events.ts";
 import { sampleTask } from "../verification/task/sample.ts";
 
 /** Runs the operation once. Rejects if its outcome is not the expected one. */
@@ -108,16 +109,11 @@ function ingressEvent(): Operation {
     now: () => nowMs,
     log: silentLog,
   });
-  const body = readFileSync(new URL("../fixtures/slack/app-mention.json", import.meta.url));
-  const timestamp = String(nowMs / 1000);
-  const signature = createHmac("sha256", secret).update(`v0:${timestamp}:`).update(body).digest("hex");
-  const headers: [string, string][] = [
-    ["Content-Type", "application/json"],
-    ["X-Slack-Request-Timestamp", timestamp],
-    ["X-Slack-Signature", `v0=${signature}`],
-  ];
+  const body = readFileSync(new URL("../fixtures/slack/app-mention.json", import.meta.url), "utf8");
+  const signed = signedHeaders({ signingSecret: secret, body, contentType: "application/json", now: () => nowMs });
+  const request = { headers: Object.entries(signed), body: Buffer.from(body) };
   return async () => {
-    const { status } = await ingress({ headers, body });
+    const { status } = await ingress(request);
     if (status !== 200) throw new Error(`The ingress answered ${status}.`);
   };
 }

@@ -154,11 +154,11 @@ async function* readUpdates(called: unknown): AsyncGenerator<TaskUpdate> {
   else throw new AgentResultError(returned);
 }
 
-/** What all objects of async generator functions inherit from. */
-const asyncGenerator: object = Object.getPrototypeOf(async function* () {}).prototype;
+/** The prototype of all objects that async generator functions return. */
+const asyncGeneratorPrototype: object = Object.getPrototypeOf(async function* () {}).prototype;
 
 function isAsyncGenerator(value: unknown): value is AsyncGenerator<TaskUpdate> {
-  return Object.prototype.isPrototypeOf.call(asyncGenerator, Object(value));
+  return Object.prototype.isPrototypeOf.call(asyncGeneratorPrototype, Object(value));
 }
 
 /** True also for a generator that is not async, and for an object that only has the method of an async one. */

@@ -43,13 +43,13 @@ export async function renewStatus(request: Request & { nowMs: number }): Promise
   const { task, text, nowMs } = request;
   const { placeholder, cancelReason, wait } = task;
   if (placeholder === undefined || cancelReason !== undefined) return;
-  const isFirst = wait === undefined || wait.polls <= 1;
+  const isFirst = (wait?.polls ?? 0) <= 1;
   if (isFirst || nowMs - placeholder.postedAtMs >= renewAfterMs) await setStatus(request, text.status(task));
 }
 
-/** A worker that has set the status and died before it stored the poll is followed by one that polls too. */
+/** False until the first poll. A worker that dies after it has set the status is followed by one that polls too. */
 function hasStatus({ wait }: Task): boolean {
-  return wait !== undefined && wait.polls > 0;
+  return (wait?.polls ?? 0) > 0;
 }
 
 /** A person has to do something before the task goes on. */

@@ -120,15 +120,15 @@ export async function agent() {
 
   it("leaves an error that nothing catches while another task runs: `sekisho execution` ends both, and shows the error", async () => {
     const cwd = writeAgent(`import { setTimeout as sleep } from "node:timers/promises";
-const left = Promise.withResolvers();
+const errorThrown = Promise.withResolvers();
 export async function agent({ text }) {
-  if (text === "steady") await left.promise;
+  if (text === "steady") await errorThrown.promise;
   else {
     setTimeout(() => {
       throw new Error("no plan");
     });
     await sleep(20);
-    left.resolve();
+    errorThrown.resolve();
   }
   return text + ": done";
 }

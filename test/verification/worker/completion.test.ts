@@ -139,13 +139,13 @@ it("polls as soon as a second has passed since the poll before", async () => {
   const world = await runWorld({ pollsUntilDone: 1000, pollAfterMs: 60_000 }, { maxSteps: 1 });
   world.pass(5000);
   await world.push(pushOf(ask.requestId));
-  const before = world.calls();
+  const callCount = world.calls();
   world.pass(600);
   await world.push(pushOf(ask.requestId));
-  expect(world.calls()).toBe(before);
+  expect(world.calls()).toBe(callCount);
   world.pass(400);
   await world.handleDue();
-  expect(world.calls()).toBe(before + 1);
+  expect(world.calls()).toBe(callCount + 1);
 });
 
 it("polls no sooner after a large answer, however many pushes come", async () => {

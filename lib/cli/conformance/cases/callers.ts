@@ -96,7 +96,7 @@ export const authenticationCases: readonly ConformanceCase[] = [
       ];
       if (asking !== undefined) {
         steps.push(["get_task", { task_id: asking.taskId }, asking.sessionId]);
-        for (const given of listReplies(asking)) steps.push(["answer_task", given, asking.sessionId]);
+        for (const params of listReplies(asking)) steps.push(["answer_task", params, asking.sessionId]);
         steps.push(["cancel_task", { task_id: asking.taskId }, asking.sessionId]);
       }
       const all = strangers.flatMap((as) =>
