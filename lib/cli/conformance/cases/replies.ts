@@ -94,6 +94,9 @@ export const replyCases: readonly ConformanceCase[] = [
         .finally(() => {
           isOpen = false;
         });
+      // Calls wait for a slot in their order, so the wait has begun when this read is answered.
+      run.step("get_task of the first question");
+      await readTask(run, first);
       run.step("the answer to the first question");
       const { last } = await followTask(run, { ...first, answer: await reply(run, first) });
       run.step("the end of the wait");
