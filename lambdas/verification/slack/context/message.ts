@@ -1,0 +1,43 @@
+/** Reads all that people see of a message, as one text in Markdown for the agent. */
+
+import { readAttachments } from "./attachments.ts";
+import { removeBotMentions } from "./mrkdwn.ts";
+import { createReading, cutText, fieldsOf, joinParagraphs, markCut } from "./values.ts";
+import { wordsOf } from "./words.ts";
+
+/**
+ * A message that somebody wrote: with files, a reply that is also sent to the channel, `/me`, of an older integration or a workflow, or
+ * a forwarded message. Other subtypes are notices of Slack, such as that somebody has joined.
+ */
+const writtenSubtypes: readonly unknown[] = [
+  "file_share",
+  "thread_broadcast",
+  "me_message",
+  "bot_message",
+  "message_share",
+];
+
+export function isWritten({ subtype }: { subtype?: unknown }): boolean {
+  return !subtype || writtenSubtypes.includes(subtype);
+}
+
+/**
+ * Returns the words of the message without mentions of the bot, then a line per link preview, then the forwarded messages as quotations.
+ * A text longer than `maxLength` is cut, and says so. Words of the message itself are cut to one character above `maxLength`, so that
+ * the worker refuses them instead of running half of them.
+ */
+export function readMessageText(request: { message: unknown; botUsers: readonly string[]; maxLength: number }): string {
+  const { message, botUsers, maxLength } = request;
+  const { text, blocks, attachments, subtype } = fieldsOf(message);
+  const reading = createReading({ botUsers });
+  const words = wordsOf({ text, blocks }, reading);
+  const { own, previews, forwards } = readAttachments(attachments, {
+    reading,
+    isShareMessage: subtype === "message_share",
+  });
+  const written = removeBotMentions(joinParagraphs([words, ...own])).trim();
+  if (written.length > maxLength) return written.slice(0, maxLength + 1);
+  const quotations = joinParagraphs([...previews, ...forwards]);
+  const whole = joinParagraphs([written, quotations]);
+  return cutText(reading.budget.isCut ? markCut(whole) : whole, maxLength);
+}

@@ -1,0 +1,175 @@
+/** What the agent reads of a message: all that people see, once, in Markdown, within the limits. */
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { readMessageText } from "../../../../lambdas/verification/slack/context/message.ts";
+import { samples } from "./messages.ts";
+
+const maxLength = 40_000;
+const read = (message: unknown, max = maxLength) => readMessageText({ message, botUsers: ["U0BOT"], maxLength: max });
+
+describe("the text of a message", () => {
+  it.each(samples)("has $name", ({ message, shown }) => {
+    expect(read(message)).toBe(shown);
+  });
+
+  it.each([
+    ["<https://a.example/x|the docs>", "[the docs](https://a.example/x)"],
+    ["<https://a.example/x>", "https://a.example/x"],
+    ["<https://a.example/?a=1&amp;b=2|https://a.example/?a=1&amp;b=2>", "https://a.example/?a=1&b=2"],
+    ["<https://evil.example|https://good.example>", "[https://good.example](https://evil.example)"],
+    [
+      "<https://a.example/x_(y)|y> <https://a.example/x)|z>",
+      "[y](https://a.example/x_(y)) [z](https://a.example/x%29)",
+    ],
+    ["<mailto:kim@a.example|kim@a.example> <tel:+4930|call>", "kim@a.example [call](tel:+4930)"],
+    ["<@U1> <@W1|boss> <#C1> <#C1|ops> <#C1|>", "@U1 @W1 #C1 #ops (C1) #C1"],
+    ["<!subteam^S1> <!subteam^S1|@oncall>", "@S1 @oncall (S1)"],
+    ["<!here> <!channel|channel> <!everyone>", "@here @channel @everyone"],
+    ["<!date^1392734382^{date_num} {time}|yesterday>", "2014-02-18T14:39:42Z"],
+    ["<!date^1392734382^{date}^https://a.example|x>", "[2014-02-18T14:39:42Z](https://a.example)"],
+    ["<!date^99999999999999999^{date}|at dawn>", "at dawn"],
+    ["*bold* _italic_ ~gone~ `*code*`", "**bold** _italic_ ~~gone~~ `*code*`"],
+    ["*see <https://a.example|x> now*", "**see [x](https://a.example) now**"],
+    ["2*3*4 *.ts and *.js a~b~c", "2*3*4 *.ts and *.js a~b~c"],
+    ["• one\n    ◦ two", "- one\n    - two"],
+    ["see ```a &lt; b <https://a.example|a.example>``` there", "see \n```\na < b a.example\n```\n there"],
+    ["&amp;lt;@U1&amp;gt; &lt;@U1&gt;", "&lt;@U1&gt; <@U1>"],
+    ["<not slack> <> < ```", "<not slack> <> < ```"],
+  ])("has %j as %j", (text, shown) => {
+    expect(read({ text })).toBe(shown);
+  });
+
+  it("keeps the mention of the bot in a forwarded message and drops it elsewhere", () => {
+    const attachments = [{ is_share: true, author_name: "robin", text: "<@U0BOT> cancel" }];
+    expect(read({ text: "<@U0BOT> look", attachments })).toBe("look\n\nForwarded message from robin:\n> @U0BOT cancel");
+  });
+
+  it("keeps a forwarded message in its quotation, whatever is in it", () => {
+    const hostile = "a\r\nb\rc\u2028d\n\n```\n> x\n\u202eevil";
+    const attachments = [{ is_share: true, author_name: "x\n\nrobin\u202e (admin)", text: hostile }];
+    const [first, ...lines] = read({ text: "", attachments }).split("\n");
+    expect(first).toBe("Forwarded message from x robin admin:");
+    for (const line of lines) expect(line).toMatch(/^>/);
+    expect(lines.join("\n")).not.toMatch(/[\r\u2028\u202e]/);
+  });
+
+  it("reads forwards in forwards, down to a level", () => {
+    const nested = (depth: number): object => ({
+      is_share: true,
+      text: `level ${depth}`,
+      ...(depth < 9 && { attachments: [nested(depth + 1)] }),
+    });
+    const shown = read({ text: "", attachments: [nested(0)] });
+    expect(shown).toContain("> > level 1");
+    expect(shown).not.toContain("level 9");
+  });
+
+  it("says that a quotation is cut, and keeps one character too many of a text that is too long itself", () => {
+    const attachments = [{ is_share: true, author_name: "robin", text: "word ".repeat(30_000) }];
+    const shown = read({ text: "look", attachments });
+    expect(shown.length).toBeLessThanOrEqual(maxLength);
+    expect(shown).toMatch(/^look\n\nForwarded message from robin:\n> word .*…\(cut\)$/s);
+    expect(read({ text: "x".repeat(50_000), attachments })).toBe("x".repeat(maxLength + 1));
+  });
+
+  it("never shows an address of a file or a sign-in, or a token", () => {
+    const secret = "https://secret.example/token";
+    const hidden = { url_private: secret, auth_url: secret, action_token: secret, permalink: secret, value: secret };
+    const message = {
+      text: "",
+      ...hidden,
+      files: [hidden],
+      blocks: [
+        { type: "auth_provider", ...hidden, title: "Sign in" },
+        { type: "unknown", ...hidden },
+      ],
+      attachments: [
+        { ...hidden, text: "x", callback_id: secret },
+        { is_share: true, text: "y", files: [hidden] },
+      ],
+    };
+    expect(read(message)).not.toContain("secret");
+  });
+
+  it("survives blocks in blocks, a thousand deep", () => {
+    const deep = (member: string, type: string) => {
+      let block: object = { type: "section", text: { type: "mrkdwn", text: "inside" } };
+      for (let depth = 0; depth < 1000; depth++) block = { type, [member]: [block] };
+      return block;
+    };
+    const blocks = [
+      deep("elements", "rich_text"),
+      deep("elements", "rich_text_list"),
+      deep("child_blocks", "container"),
+      deep("elements", "carousel"),
+      deep("elements", "unknown"),
+      { type: "section", text: { type: "mrkdwn", text: "outside" } },
+    ];
+    expect(read({ blocks })).toContain("outside");
+  });
+
+  it("cuts ten megabytes of blocks and says so", () => {
+    const blocks = Array.from({ length: 1000 }, () => ({
+      type: "section",
+      text: { type: "mrkdwn", text: "x".repeat(10_000) },
+    }));
+    expect(read({ blocks })).toHaveLength(maxLength + 1);
+    const attachments = [{ is_share: true, message_blocks: [{ message: { blocks } }] }];
+    const shown = read({ text: "look", attachments });
+    expect(shown.length).toBeLessThanOrEqual(maxLength);
+    expect(shown).toMatch(/…\(cut\)$/);
+  });
+
+  it("never throws, whatever Slack sends, and holds the limit", () => {
+    const key = fc.constantFrom(
+      ...["type", "text", "elements", "rows", "fields", "blocks", "attachments", "is_share", "style", "title", "chart"],
+      ...[
+        "message_blocks",
+        "message",
+        "child_blocks",
+        "unicode",
+        "timestamp",
+        "ts",
+        "indent",
+        "offset",
+        "files",
+        "series",
+      ],
+    );
+    const word = fc.constantFrom(
+      ...[
+        "rich_text",
+        "rich_text_list",
+        "rich_text_section",
+        "text",
+        "emoji",
+        "date",
+        "link",
+        "section",
+        "table",
+        "card",
+      ],
+      ...["data_visualization", "mrkdwn", "<@U1>", "```", "*a*", "\ud800", "1f600-zz", "1e400", "\u0000", "__proto__"],
+    );
+    const { tree } = fc.letrec((tie) => ({
+      tree: fc.oneof(
+        { depthSize: "medium", withCrossShrink: true },
+        word,
+        fc.constantFrom(null, true, 0, -1, Number.POSITIVE_INFINITY, 9e99),
+        fc.array(tie("tree"), { maxLength: 4 }),
+        fc.dictionary(key, tie("tree"), { maxKeys: 5 }),
+      ),
+    }));
+    const message = fc.record({ text: tree, blocks: fc.array(tree), attachments: fc.array(tree) });
+    fc.assert(
+      fc.property(message, (given) => {
+        const shown = read(given, 100);
+        expect(shown.length).toBeLessThanOrEqual(101);
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: those that SQS refuses.
+        expect(shown).not.toMatch(/[\u0000-\u0008\uFFFE\uFFFF]/);
+        expect(shown.isWellFormed()).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
