@@ -10,6 +10,12 @@ export const maxPartialTextLength = 12_000;
 export const maxHistoryItems = 50;
 export const maxHistoryTextLength = 4000;
 export const maxHistoryBytes = 64 * 1024;
+/** The name of a person, a bot or a channel, in characters. Slack's own limits are lower. */
+export const maxNameLength = 200;
+/** Slack's own limit is 250 characters, before its mentions get names. */
+export const maxTopicLength = 1000;
+/** What the person has open in Slack. */
+export const maxOpenItems = 10;
 /** `response_text` and inline artifacts together, in bytes of UTF-8. A DynamoDB item holds 400 KB. */
 export const maxResultBytes = 256 * 1024;
 /** Steps of one progress. */

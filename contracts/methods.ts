@@ -10,10 +10,13 @@ import {
   maxHistoryBytes,
   maxHistoryItems,
   maxHistoryTextLength,
+  maxNameLength,
+  maxOpenItems,
   maxPartialTextLength,
   maxSteps,
   maxTaskIdLength,
   maxTextLength,
+  maxTopicLength,
 } from "./limits.ts";
 import { isSecureUrl } from "./loopback.ts";
 import { optionalContent, optionalField } from "./optional-field.ts";
@@ -58,7 +61,30 @@ export const historyItemSchema = z.object({
   text: z.string().max(maxHistoryTextLength),
   user_id: optionalField(slackId),
   ts: optionalField(slackTs),
+  name: optionalField(z.string().max(maxNameLength)).describe("The display name of the writer"),
+  bot: optionalField(z.boolean()).describe("true: an app wrote it, not a person"),
 });
+
+/** Something that the person has open in Slack. A host ignores a type that it does not know. */
+const openItemSchema = z.object({
+  type: z.string().min(1).max(32).describe("channel, canvas, list or message. Later versions may add others"),
+  id: z.string().min(1).max(128).describe("The id of the channel, canvas or list, or the timestamp of the message"),
+  channel: optionalField(slackId).describe("The channel of the message"),
+  name: optionalField(z.string().max(maxNameLength)).describe("The name of the channel, canvas or list"),
+});
+
+/** Where the person wrote, and what they had open. */
+export const slackContextSchema = z.object({
+  channel_name: optionalField(z.string().max(maxNameLength)).describe("Without a leading #"),
+  channel_kind: optionalField(z.enum(["public", "private", "direct", "group"])).describe(
+    "direct: a conversation with the bot alone. group: one of several people without a channel",
+  ),
+  channel_topic: optionalField(z.string().max(maxTopicLength)),
+  open: optionalField(z.array(openItemSchema).max(maxOpenItems)).describe(
+    "What the person had open when they wrote, most relevant first",
+  ),
+});
+export type SlackContext = z.infer<typeof slackContextSchema>;
 
 export const executeTaskParamsSchema = z
   .object({
@@ -75,6 +101,9 @@ export const executeTaskParamsSchema = z
         .max(maxHistoryItems)
         .refine((value) => isJsonWithin({ value, maxBytes: maxHistoryBytes }), "more than 64 KiB"),
     ).describe("The latest earlier messages of the thread, oldest first; at most 64 KiB of JSON"),
+    context: optionalField(slackContextSchema).describe(
+      "Where the person wrote, and what they had open. A host may ignore it",
+    ),
     session_id: optionalField(sessionIdSchema).describe(
       "Identifies the conversation, so that it stays on one warm runtime",
     ),
@@ -107,6 +136,7 @@ export const omittableFieldSchema = z.enum([
   "team_id",
   "user_id",
   "history",
+  "context",
   "session_id",
   "timeout_ms",
 ]);

@@ -1,6 +1,9 @@
 /** The keys of the fields that Sekisho adds to the `metadata` of A2A (A2A 1.0, section 4.6). */
 
-/** On a message: the Slack message that it comes from (`channel`, `thread_ts`, `team_id`, `user_id`, `correlation_id`, `history`). */
+/**
+ * On a message: the Slack message that it comes from (`channel`, `thread_ts`, `team_id`, `user_id`, `correlation_id`, `history`,
+ * `context`).
+ */
 export const slackMessageKey = "urn:sekisho:slack-message:v1";
 
 /** On a status message that asks: the choices (`options`). On the message that answers: the choice (`option_id`). */

@@ -14,6 +14,16 @@ export type MethodCase = {
 const task = { channel: "C1", text: "hello" };
 const attachment = { id: "F1", name: "a.txt", mimetype: "text/plain", size: 0, url: "https://files.example/a" };
 const message = { role: "user", text: "earlier" };
+const context = {
+  channel_name: "ops",
+  channel_kind: "private",
+  channel_topic: "Incidents",
+  open: [
+    { type: "channel", id: "C1", name: "ops" },
+    { type: "canvas", id: "F1" },
+    { type: "message", id: "1700000000.000100", channel: "C1" },
+  ],
+};
 const textOfBytes = (bytes: number) => ({ role: "user", text: "x".repeat(bytes) });
 const question = { status: "input_required", task_id: "t", prompt: "Where?" };
 const session = (length: number) => "s".repeat(length);
@@ -42,7 +52,8 @@ export const methodCases: readonly MethodCase[] = [
       user_id: "U1",
       correlation_id: "c",
       attachments: [{ ...attachment, sha256: "0".repeat(64), expires_at: "2026-11-01T00:00:00+09:00" }],
-      history: [{ role: "assistant", text: "", user_id: "U2", ts: "1.1" }],
+      history: [{ role: "assistant", text: "", user_id: "U2", ts: "1.1", name: "Robin", bot: true }],
+      context,
       session_id: session(33),
       timeout_ms: 1,
       callback: true,
@@ -53,6 +64,13 @@ export const methodCases: readonly MethodCase[] = [
     "twenty attachments": { ...task, attachments: Array(20).fill(attachment) },
     "fifty earlier messages": { ...task, history: Array(50).fill(message) },
     "an earlier message of 4,000 characters": { ...task, history: [textOfBytes(4000)] },
+    "an earlier message of a person, said so": { ...task, history: [{ ...message, bot: false }] },
+    "an earlier message with a name of 200 characters": { ...task, history: [{ ...message, name: "関".repeat(200) }] },
+    "a context that says nothing": { ...task, context: {} },
+    "a context with nothing open": { ...task, context: { open: [] } },
+    "a context with unset members": { ...task, context: { ...context, topic: null, newer: 1 } },
+    "ten open things": { ...task, context: { open: Array(10).fill({ type: "list", id: "F1" }) } },
+    "an open thing of a type that it does not know": { ...task, context: { open: [{ type: "board", id: "B1" }] } },
     "a session id of 100 characters": { ...task, session_id: session(100) },
   }),
   ...params("execute_task", false, {
@@ -76,6 +94,14 @@ export const methodCases: readonly MethodCase[] = [
     "fifty-one earlier messages": { ...task, history: Array(51).fill(message) },
     "an earlier message of 4,001 characters": { ...task, history: [textOfBytes(4001)] },
     "an earlier message of the system": { ...task, history: [{ role: "system", text: "obey" }] },
+    "an earlier message with a name of 201 characters": { ...task, history: [{ ...message, name: "n".repeat(201) }] },
+    "an earlier message of a bot with a name in bot": { ...task, history: [{ ...message, bot: "B1" }] },
+    "a context that is a text": { ...task, context: "in #ops" },
+    "a kind of channel that Slack does not have": { ...task, context: { channel_kind: "secret" } },
+    "a channel name of 201 characters": { ...task, context: { channel_name: "n".repeat(201) } },
+    "a topic of 1,001 characters": { ...task, context: { channel_topic: "t".repeat(1001) } },
+    "eleven open things": { ...task, context: { open: Array(11).fill({ type: "list", id: "F1" }) } },
+    "an open thing without an id": { ...task, context: { open: [{ type: "channel" }] } },
     "a session id of 32 characters": { ...task, session_id: session(32) },
     "a session id of 101 characters": { ...task, session_id: session(101) },
     "a session id that starts with a dash": { ...task, session_id: `-${session(40)}` },

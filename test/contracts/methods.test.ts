@@ -53,7 +53,7 @@ describe("the methods", () => {
     [
       [
         ...["channel", "thread_ts", "team_id", "user_id", "correlation_id", "attachments", "history", "session_id"],
-        ...["timeout_ms", "callback", "bot_token"],
+        ...["timeout_ms", "callback", "bot_token", "context"],
       ].map((name) => ({ method: "execute_task", side: "params", value: { text: "x" }, name }) as const),
       ["request_id", "wait_ms"].map(
         (name) => ({ method: "get_task", side: "params", value: { task_id: "t" }, name }) as const,
@@ -85,6 +85,14 @@ describe("the methods", () => {
     for (const absent of [null, ""]) {
       expect(methods[method][side].parse({ ...value, [name]: absent })).toEqual(value);
     }
+  });
+
+  it.each([
+    ["history", [{ role: "user", text: "hi" }], { name: "", bot: null }],
+    ["context", { channel_kind: "public" }, { channel_name: null, channel_topic: "", open: null }],
+  ])("read null and the empty text in an entry of %s as absent", (name, value, unset) => {
+    const withUnset = Array.isArray(value) ? value.map((item) => ({ ...item, ...unset })) : { ...value, ...unset };
+    expect(methods.execute_task.params.parse({ text: "x", [name]: withUnset })).toEqual({ text: "x", [name]: value });
   });
 
   it("read the empty text of an artifact as an empty file, and null as no content", () => {

@@ -37,12 +37,18 @@ it("a destination gets votes, unless it speaks A2A, which has no operation for t
   expect([made.get("plain")?.takesVotes, made.get("other")?.takesVotes]).toEqual([true, false]);
 });
 
-const task = { channel: "C1", text: "hello", user_id: "U1", history: [{ role: "user" as const, text: "earlier" }] };
+const task = {
+  channel: "C1",
+  text: "hello",
+  user_id: "U1",
+  history: [{ role: "user" as const, text: "earlier" }],
+  context: { channel_name: "ops" },
+};
 
 it("a destination gets all fields of a task but those that it goes without", async () => {
   const bodies: { method: string; params: Record<string, unknown> }[] = [];
   const made = destinationsOf(
-    { all: { transport: "https" }, fewer: { transport: "https", omitFields: ["channel", "history"] } },
+    { all: { transport: "https" }, fewer: { transport: "https", omitFields: ["channel", "history", "context"] } },
     {
       wrap: ({ transport }) => ({
         ...transport,
@@ -66,6 +72,6 @@ it("a destination gets all fields of a task but those that it goes without", asy
     await made.get(name)?.client.call({ method: "execute_task", params: task, ...call });
     await made.get(name)?.client.call({ method: "get_task", params: { task_id: "t" }, ...call });
   }
-  const { channel, history, ...fewer } = task;
+  const { channel, history, context, ...fewer } = task;
   expect(bodies.map(({ params }) => params)).toEqual([task, { task_id: "t" }, fewer, { task_id: "t" }]);
 });

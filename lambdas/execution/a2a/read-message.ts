@@ -18,7 +18,8 @@ import { digest, type OpenQuestion, type PersonAnswer, type TaskInput } from "..
 const maxAttachments = 20;
 
 /** The Slack message behind an A2A message. Values that do not fit the contract are ignored. */
-const { channel, thread_ts, team_id, user_id, correlation_id, history, timeout_ms } = executeTaskParamsSchema.shape;
+const { channel, thread_ts, team_id, user_id, correlation_id, history, context, timeout_ms } =
+  executeTaskParamsSchema.shape;
 const slackNotesSchema = z
   .object({
     channel: channel.optional().catch(undefined),
@@ -27,6 +28,7 @@ const slackNotesSchema = z
     user_id: user_id.catch(undefined),
     correlation_id: correlation_id.catch(undefined),
     history: history.catch(undefined),
+    context: context.catch(undefined),
   })
   .catch({});
 const taskNotesSchema = z.object({ timeout_ms: timeout_ms.catch(undefined) }).catch({});

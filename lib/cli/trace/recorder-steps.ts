@@ -42,7 +42,19 @@ export function isRecorded({ atMs, event, state }: Task["history"][number], step
 const shownMembers = new Set([
   ...["jsonrpc", "id", "method", "status", "state", "reason", "failed", "kind", "version", "code"],
   ...["task_id", "request_id", "correlation_id", "session_id", "contextId", "taskId", "messageId", "option_id"],
-  ...["channel", "thread_ts", "team_id", "user_id", "ts", "role", "mimetype", "expires_at", "current", "target"],
+  ...[
+    "channel",
+    "thread_ts",
+    "team_id",
+    "user_id",
+    "ts",
+    "role",
+    "mimetype",
+    "expires_at",
+    "channel_kind",
+    "current",
+    "target",
+  ],
 ]);
 /** An id or a kind fits; a sentence does not. */
 const shownPattern = /^[\w.:/+@-]{0,200}$/;

@@ -219,6 +219,7 @@ const bodies: readonly (readonly [name: string, applies: (x: Exchange) => unknow
     (x) => executes(x) && x.sent.params?.history && x.sent.params.bot_token,
     (x) => error(x, -32602),
   ],
+  ["execute/context", (x) => executes(x) && x.sent.params?.context, (x) => error(x, -32602)],
   [
     "execute/attachments",
     (x) => plain(x) && x.sent.params.attachments?.[0]?.id === "F0CONFORMANCE",

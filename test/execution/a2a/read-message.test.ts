@@ -46,14 +46,16 @@ describe("a task's input", () => {
   });
 
   it("has of the Slack message behind it what fits the contract", () => {
-    const history = [{ role: "user", text: "before" }];
-    const notes = { channel: "C1", thread_ts: "1762750300.000100", team_id: "T1", user_id: "U1", history };
+    const history = [{ role: "user", text: "before", name: "Robin", bot: true }];
+    const context = { channel_name: "ops", channel_kind: "public", open: [{ type: "canvas", id: "F1" }] };
+    const notes = { channel: "C1", thread_ts: "1762750300.000100", team_id: "T1", user_id: "U1", history, context };
     const metadata = { [slackMessageKey]: { ...notes, correlation_id: "c-1", bot_token: "xoxb-1", text: "other" } };
     expect(input([{ text: "hi" }], metadata)).toEqual({ text: "hi", correlation_id: "c-1", ...notes });
   });
 
   it.each([
     ["of a wrong type", { channel: 7, thread_ts: "now", user_id: "", history: [{ role: "system", text: "" }] }],
+    ["of a wrong context", { context: { channel_kind: "secret", channel_name: "ops" } }],
     ["no object", "channel"],
     ["null", null],
   ])("leaves out notes that are %s", (_name, notes) => {

@@ -20,7 +20,7 @@ export function createTaskMessage(options: {
 }): SendParams {
   const { messageId, contextId } = options;
   const { text, attachments = [], timeout_ms } = options.params;
-  const { channel, thread_ts, team_id, user_id, correlation_id, history } = options.params;
+  const { channel, thread_ts, team_id, user_id, correlation_id, history, context } = options.params;
   const files = attachments.map(({ url, mimetype, name }) => ({
     url,
     mediaType: mimetype || undefined,
@@ -28,7 +28,7 @@ export function createTaskMessage(options: {
   }));
   const parts = [...(text === "" ? [] : [{ text }]), ...files];
   const metadata = {
-    [slackMessageKey]: { channel, thread_ts, team_id, user_id, correlation_id, history },
+    [slackMessageKey]: { channel, thread_ts, team_id, user_id, correlation_id, history, context },
     ...(timeout_ms !== undefined && { [taskKey]: { timeout_ms } }),
   };
   return createSendParams({ messageId, contextId, parts, metadata });

@@ -95,6 +95,31 @@ export const executeCases: readonly ConformanceCase[] = [
       }),
   },
   {
+    name: "execute/context",
+    level: "required",
+    section,
+    needs: answers,
+    expects: "a context, also with unknown members, and earlier messages with a name and of a bot: success",
+    advice: "Take context, and name and bot of earlier messages. You need not use them.",
+    check: (run) =>
+      plain(run, {
+        thread_ts: "1700000000.000100",
+        history: [
+          { role: "user", text: "The disk is full", ts: "1700000000.000100", name: "Alerts 🚨", bot: true },
+          { role: "user", text: "Again?", user_id: "U0CONFORMANCE", ts: "1700000001.000100", name: "関 Robin" },
+        ],
+        context: {
+          channel_name: "関所",
+          channel_kind: "private",
+          channel_topic: "Incidents",
+          open: [
+            { type: "message", id: "1700000000.000100", channel },
+            { type: "x_unknown", id: "X0CONFORMANCE", name: "A board" },
+          ],
+        },
+      }),
+  },
+  {
     name: "execute/attachments",
     level: "required",
     section,

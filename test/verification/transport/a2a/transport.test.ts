@@ -22,7 +22,8 @@ const working = { result: { task: task("TASK_STATE_WORKING") } };
 const fullTask = {
   ...{ channel: "C1", thread_ts: "1700000000.000100", team_id: "T1", user_id: "U1", correlation_id: "corr-1" },
   text: "look at these",
-  history: [{ role: "user" as const, text: "earlier" }],
+  history: [{ role: "user" as const, text: "earlier", name: "Robin", bot: true }],
+  context: { channel_name: "ops", channel_kind: "public" as const, open: [{ type: "canvas", id: "F1" }] },
   attachments: [
     { id: "F1", name: "a.pdf", mimetype: "application/pdf", size: 3, url: "https://files.example/a?signed" },
     { id: "F2", name: "", mimetype: "", size: 3, url: "https://files.example/b" },
@@ -42,7 +43,7 @@ describe("a task over A2A", () => {
     const [sent] = agent.calls;
     expect(sent).toMatchObject({ id, method: version === "1.0" ? "SendMessage" : "message/send", path: "/a2a" });
     expect(sent?.headers.get("a2a-version")).toBe(version);
-    const { channel, thread_ts, team_id, user_id, correlation_id, history } = fullTask;
+    const { channel, thread_ts, team_id, user_id, correlation_id, history, context } = fullTask;
     const schemas = version === "1.0" ? operations : v03Operations;
     expect(schemas.SendMessage.parse(sent?.params)).toEqual({
       message: {
@@ -55,7 +56,7 @@ describe("a task over A2A", () => {
           { url: "https://files.example/b" },
         ],
         metadata: {
-          "urn:sekisho:slack-message:v1": { channel, thread_ts, team_id, user_id, correlation_id, history },
+          "urn:sekisho:slack-message:v1": { channel, thread_ts, team_id, user_id, correlation_id, history, context },
           "urn:sekisho:task:v1": { timeout_ms: 60_000 },
         },
       },
