@@ -97,7 +97,8 @@ describe("a text that is shown as it is written", () => {
 
   it("ends in whatever is held back for too long", () => {
     const text = `[${"a ".repeat(2000)}`;
-    expect(findPieceEnd({ text: text.slice(0, 1000), from: 0 })).toBe(0);
+    expect(findPieceEnd({ text: text.slice(0, 1500), from: 0 })).toBe(0);
+    expect(findPieceEnd({ text: text.slice(0, 1501), from: 0 })).toBe(1501);
     expect(findPieceEnd({ text, from: 0 })).toBe(text.length);
   });
 });
