@@ -1,5 +1,6 @@
 /** One trace of one message: from Slack's event through both zones and back to the delivery, as a collector gets it. */
 import { afterEach, describe, expect, it } from "@jest/globals";
+import { SpanKind } from "@opentelemetry/api";
 import { parseTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
 import { type CollectedSpan, startOtlpCollector } from "../doubles/otlp-collector.ts";
 import { startWorld, transports } from "./world.ts";
@@ -108,6 +109,21 @@ describe("one message", () => {
       "gen_ai.operation.name": "invoke_agent",
       "gen_ai.agent.name": "echo",
       "sekisho.task_id": task.call?.taskId,
+    });
+  });
+
+  it("has spans of the kinds that tools draw maps of services from", async () => {
+    const { spans } = await spansOf("slow 400ms hello", await open());
+    const kinds = spans.map(({ service, name, kind }) => [`${service}: ${name}`, SpanKind[kind - 1]]);
+    expect(Object.fromEntries(kinds)).toMatchObject({
+      "sekisho-verification: sekisho.task": "INTERNAL",
+      "sekisho-verification: process tasks": "CONSUMER",
+      "sekisho-verification: execute_task": "CLIENT",
+      "sekisho-verification: get_task": "CLIENT",
+      "sekisho-verification: slack chat.postMessage": "CLIENT",
+      "sekisho-verification: deliver answer": "INTERNAL",
+      "sekisho-execution: execute_task": "SERVER",
+      "sekisho-execution: invoke_agent echo": "INTERNAL",
     });
   });
 

@@ -77,12 +77,11 @@ export function parseConfig({ json, name = configFileName, problems = [] }: Give
 }
 
 /** More keys would not help to find the right one. */
-const mostKeysListed = 12;
+const maxKeysListed = 12;
 
 function explainKey({ json, path, key }: { json: unknown; path: PropertyKey[]; key: string }): string {
   const known = knownKeys({ schema: configFields, json, path });
   const closest = findClosest(key, known);
   if (closest !== undefined) return `unknown key; did you mean "${closest}"?`;
-  const isShort = known.length > 0 && known.length <= mostKeysListed;
-  return isShort ? `unknown key; choose from: ${known.join(", ")}` : "unknown key";
+  return known.length <= maxKeysListed ? `unknown key; choose from: ${known.join(", ")}` : "unknown key";
 }

@@ -65,6 +65,10 @@ export function createOtlpExporter(options: {
     return handlePostResult(await post({ body, signal: AbortSignal.timeout(timeoutMs) }), spans.length);
   }
 
+  async function settled(): Promise<void> {
+    await Promise.all(underWay);
+  }
+
   return {
     export(spans, done) {
       const sending = send(spans).then(
@@ -74,12 +78,8 @@ export function createOtlpExporter(options: {
       underWay.add(sending);
       void sending.finally(() => underWay.delete(sending));
     },
-    async settled() {
-      await Promise.all(underWay);
-    },
-    async shutdown() {
-      await Promise.all(underWay);
-    },
+    settled,
+    shutdown: settled,
   };
 }
 

@@ -1,22 +1,13 @@
 /** Which changes of a task are told of, also of tasks that nobody reads, and that a dead queue changes nothing of the task. */
-import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { createA2aAgent, startPushLoop } from "../../../lambdas/execution/a2a/a2a-agent.ts";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import { createHost } from "../../../lambdas/execution/host.ts";
-import { createNoneAuthenticator } from "../../../lambdas/execution/http/exchange.ts";
 import { createExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
-import { type ExecutionTask, parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { encodeExecutionMessage } from "../../../lambdas/execution/tasks/task-message.ts";
-import { a2aSchema } from "../../../lambdas/shared/config/a2a-schema.ts";
 import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
-import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
 import { readTraceId } from "../../../lambdas/shared/telemetry/telemetry.ts";
-import { folderOfTest } from "../../tooling/cleanup.ts";
 import { recordOf } from "../tasks/records.ts";
-import { answering, createGate, eventually, yielding } from "../test-host.ts";
+import { answering, createGate, yielding } from "../test-host.ts";
 import {
   configOf,
   createPushZone,
@@ -332,37 +323,4 @@ describe("the Execution worker", () => {
     expect(sent.map(({ body }) => body)).toEqual([encodeExecutionMessage({ taskId: look.taskId })]);
     expect(looks).toHaveLength(1);
   });
-});
-
-it("a process looks after the tasks of another one that died, over the file that they share", async () => {
-  const { url, received } = await startReceiver();
-  const database = openDatabase({ file: join(folderOfTest(), "execution.db") });
-  const store = createSqliteTaskStore({ database, parse: parseExecutionTask });
-  const queue = createSqliteQueue({ database, name: "notifications" });
-  const pushConfigs = [configOf({ url, registrationId: "r1" })];
-  const item = recordOf({
-    ...{ expiresAtMs: Date.now() + 60_000, lease: dead, params: { text: "hi" } },
-    a2a: { contextId: "c", messages: [], pushConfigs },
-  });
-  await store.create({ item });
-  const { id: taskId, state, changedAtMs } = item;
-  await queue.send({
-    body: encodeExecutionMessage({ look: { taskId, state, changedAtMs, configId: "c1", registrationId: "r1" } }),
-  });
-  const agent = createA2aAgent({
-    config: { a2a: a2aSchema.parse({ push: { allowLoopback: true } }), authenticator: { type: "none" } },
-    notifications: queue,
-    readSecret: () => Promise.reject(new Error("no secrets here")),
-  });
-  const host = createHost({
-    agent: answering("done"),
-    store,
-    authenticator: createNoneAuthenticator(),
-    a2a: agent.settings,
-  });
-  const pushLoop = startPushLoop({ host, queue, store, allowLoopback: true, log: silentLog });
-  await eventually(() => statesOf(received).includes("TASK_STATE_FAILED"));
-  await host.stop({ graceMs: 0 });
-  await pushLoop.close();
-  await database.close();
 });

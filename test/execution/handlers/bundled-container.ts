@@ -88,9 +88,9 @@ export async function bundleContainer({ config }: { config: object }) {
       };
     },
     /** A folder in which another configuration takes the place of the bundled one. */
-    withConfig(execution: unknown): { folder: string; env: { SEKISHO_CONFIG_FILE: string } } {
+    withConfig(execution: unknown, sections: object = {}): { folder: string; env: { SEKISHO_CONFIG_FILE: string } } {
       const folder = emptyFolder();
-      writeFileSync(join(folder, "other.json"), JSON.stringify({ execution }));
+      writeFileSync(join(folder, "other.json"), JSON.stringify({ execution, ...sections }));
       return { folder, env: { SEKISHO_CONFIG_FILE: "other.json" } };
     },
     /** Ends what was started and removes its folders. */

@@ -7,6 +7,8 @@ import type { AgentCard } from "../../../contracts/a2a/card.ts";
 import type { A2aTask, StreamEvent } from "../../../contracts/a2a/task.ts";
 import { readContainerEnvironment } from "../../../lambdas/execution/config/container-environment.ts";
 import { type JwksIssuer, startJwksIssuer } from "../../doubles/issuers/jwks.ts";
+import { startOtlpCollector } from "../../doubles/otlp-collector.ts";
+import { closeAfterTest } from "../../doubles/serving.ts";
 import { dataOf, userMessage } from "../a2a/a2a-host.ts";
 import { startReceiver, statesOf } from "../a2a/push-zone.ts";
 import { eventually, hello } from "../test-host.ts";
@@ -106,6 +108,16 @@ describe("the image", () => {
     const second = await containers.start({ folder: first.folder });
     const { result } = await second.call("get_task", { request_id: id }, { bearer: await token() });
     expect(result?.response_text).toContain("slow 500ms");
+  });
+
+  it("sends its last spans before it exits on SIGTERM", async () => {
+    const collector = closeAfterTest(await startOtlpCollector());
+    const telemetry = { traces: { exporter: { type: "otlp", url: collector.url } } };
+    const { call, child, exit } = await containers.start(containers.withConfig({}, { telemetry }));
+    await call("execute_task", hello);
+    child.kill("SIGTERM");
+    expect(await exit).toEqual([0, null]);
+    expect(collector.spans()).toContainEqual(expect.objectContaining({ name: "execute_task" }));
   });
 });
 

@@ -15,7 +15,8 @@ const hangMs = 600_000;
 /** One that leaves a promise pending, by this. */
 const testMs = 60_000;
 
-const inZones = /^test\/(contracts|shared|execution|verification)\//;
+/** Traces and metrics are tested for both zones together. */
+const inZones = /^test\/(contracts|shared|execution|verification|e2e\/(trace|metrics)\.)/;
 
 /** The stage and the tests that fail. Undefined where everything passes. */
 export async function findFailure(request: Request): Promise<string | undefined> {

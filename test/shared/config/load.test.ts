@@ -114,6 +114,14 @@ describe("the configuration file", () => {
     ],
     [{ allowlist: [{ team: "T1", usr: "U1" }] }, 'allowlist[0].usr: unknown key; did you mean "user"?'],
     [
+      { colour: "blue" },
+      "colour: unknown key; choose from: $schema, slack, allowlist, files, destinations, routes, execution, limits, telemetry, usageHistory, operators, stages",
+    ],
+    [
+      { execution: { authenticator: { type: "none", tokens: [] } } },
+      "execution.authenticator.tokens: unknown key; choose from: type",
+    ],
+    [
       { slack: { botToken: { environment: "A" } } },
       "slack.botToken.environment: unknown key; choose from: env, secretsManager",
     ],

@@ -1,4 +1,5 @@
 /** Sending spans to a collector over a real socket: what it takes, what it refuses, and one that is not there. */
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import { readSecret } from "../../../lambdas/shared/config/secrets.ts";
 import { type TelemetryConfig, telemetrySchema } from "../../../lambdas/shared/config/telemetry-schema.ts";
@@ -11,6 +12,8 @@ import { startOtlpCollector } from "../../doubles/otlp-collector.ts";
 import { closeAfterTest } from "../../doubles/serving.ts";
 import { sigv4Problem } from "../../doubles/sigv4-check.ts";
 import { connectionReset, type Received } from "../../doubles/web-server.ts";
+import { eventually } from "../../execution/test-host.ts";
+import { hangMs } from "../../tooling/hang.ts";
 
 type Exporter = TelemetryConfig["traces"]["exporter"];
 
@@ -64,6 +67,22 @@ describe("a collector", () => {
     await span();
     await close();
     expect(collector.spans()).toHaveLength(1);
+  });
+
+  it.each(["flush", "close"] as const)("is awaited by %s while a full batch is on its way to it", async (end) => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const { collector, exporter } = await collect(() => released.then(() => Response.json({})));
+    const { span, ...tracing } = trace({ exporter, flushMs: hangMs });
+    for (let count = 0; count < 512; count++) await span();
+    await eventually(() => collector.received.length === 1);
+    let isOver = false;
+    const ended = tracing[end]().then(() => {
+      isOver = true;
+    });
+    await setImmediate();
+    expect(isOver).toBe(false);
+    release();
+    await ended;
   });
 
   it("is shown the secrets that the configuration names, and a new one after it refused the old one", async () => {

@@ -1,7 +1,7 @@
 /** Maps Slack's error names to kinds (https://docs.slack.dev/reference/methods, "Errors" of each method). */
 import type { SlackErrorKind } from "../../task/events.ts";
 
-const names: Record<SlackErrorKind, readonly string[]> = {
+const names: Record<Exclude<SlackErrorKind, "ambiguous">, readonly string[]> = {
   gone: [
     // The channel, the thread, or the right to post there.
     "access_denied",
@@ -146,15 +146,16 @@ const names: Record<SlackErrorKind, readonly string[]> = {
     "streaming_state_conflict",
     "team_added_to_org",
   ],
-  // "It's possible some aspect of the operation succeeded before the error was raised."
-  ambiguous: ["fatal_error", "file_update_failed", "internal_error", "messaging_processing_failed", "update_failed"],
 };
 
 const kinds = new Map(
   Object.entries(names).flatMap(([kind, list]) => list.map((name) => [name, kind as SlackErrorKind] as const)),
 );
 
-/** Unknown names are `ambiguous`: the task goes on, and looks at the thread before it posts again. */
+/**
+ * Names that are not listed are `ambiguous`: the task goes on, and looks at the thread before it posts again. Of some, such as
+ * `internal_error`, Slack says so itself: "It's possible some aspect of the operation succeeded before the error was raised."
+ */
 export function toSlackErrorKind(name: string): SlackErrorKind {
   return kinds.get(name) ?? "ambiguous";
 }

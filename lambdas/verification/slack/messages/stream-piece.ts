@@ -64,7 +64,7 @@ const place = /[ \t\u3000]+|[。、！？]+|(?<![.!?])[.!?]+$/g;
 export function findPieceEnd({ text, from }: { text: string; from: number }): number {
   const rest = text.slice(from, from + maxReadLength);
   const lineEnd = from + rest.lastIndexOf("\n") + 1;
-  const lineStart = Math.max(lineEnd > from ? lineEnd : text.lastIndexOf("\n", from - 1) + 1, from - lookBehind);
+  const lineStart = Math.max(lineEnd > from ? lineEnd : text.lastIndexOf("\n", from) + 1, from - lookBehind);
   const line = text.slice(lineStart, from + rest.length);
   const within = indivisibleLine.test(line) ? undefined : findLastPlace({ line, from: Math.max(0, from - lineStart) });
   const end = within === undefined ? lineEnd : Math.max(lineEnd, lineStart + within);

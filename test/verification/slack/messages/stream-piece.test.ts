@@ -54,7 +54,11 @@ describe("a text that is shown as it is written", () => {
       "See https://bank.example (https://evil.example) ",
     ],
     ["a fence", ["``", "```", "```ts\ncon", "```ts\nconst"], "```ts\n"],
-    ["the row of a table", ["| a | b |\n|---|", "| a | b |\n|---|---|\n| 1 "], "| a | b |\n|---|---|\n"],
+    [
+      "the row of a table",
+      ["| a | b |\n|---|", "| a | b |\n|---|---|\n| 1 ", "| a | b |\n|---|---|\n| 1 | 2 "],
+      "| a | b |\n|---|---|\n",
+    ],
     ["code", ["Run `rm -rf [a] ", "Run `rm -rf [a] b` now "], "Run `rm -rf [a] b` now "],
     ["bold text", ["Take **care of ", "Take **care of it** now "], "Take **care of it** now "],
   ])("does not end within %s", (_, texts, expected) => {
@@ -97,8 +101,18 @@ describe("a text that is shown as it is written", () => {
 
   it("ends in whatever is held back for too long", () => {
     const text = `[${"a ".repeat(2000)}`;
-    expect(findPieceEnd({ text: text.slice(0, 1000), from: 0 })).toBe(0);
+    expect(findPieceEnd({ text: text.slice(0, 1500), from: 0 })).toBe(0);
+    expect(findPieceEnd({ text: text.slice(0, 1501), from: 0 })).toBe(1501);
     expect(findPieceEnd({ text, from: 0 })).toBe(text.length);
+  });
+
+  it("keeps the end of a link whole whose beginning it had to show", () => {
+    const shown = `${"a".repeat(1480)}[b ${"c ".repeat(20)}`;
+    const from = shown.length;
+    expect(findPieceEnd({ text: shown, from: 0 })).toBe(from);
+    expect(findPieceEnd({ text: `${shown}d `, from })).toBe(from);
+    const closed = `${shown}d](https://a.example) `;
+    expect(findPieceEnd({ text: closed, from })).toBe(closed.length);
   });
 });
 

@@ -1,0 +1,79 @@
+/** The A2A agent of a process: it delivers what its file has, also for a process that died, and stops in order. */
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import { createA2aAgent, startPushLoop } from "../../../lambdas/execution/a2a/a2a-agent.ts";
+import { createHost } from "../../../lambdas/execution/host.ts";
+import { createNoneAuthenticator } from "../../../lambdas/execution/http/exchange.ts";
+import { parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import { encodeExecutionMessage } from "../../../lambdas/execution/tasks/task-message.ts";
+import { a2aSchema } from "../../../lambdas/shared/config/a2a-schema.ts";
+import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
+import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
+import { silentLog } from "../../../lambdas/shared/log.ts";
+import { afterTest, folderOfTest } from "../../tooling/cleanup.ts";
+import { recordOf } from "../tasks/records.ts";
+import { answering, eventually } from "../test-host.ts";
+import { configOf, startReceiver, statesOf } from "./push-zone.ts";
+
+/** A process whose file has a task with a push configuration. `start` begins to deliver. */
+async function setUp({ url, ...task }: { url: string; lease?: { owner: string; untilMs: number } }) {
+  const database = openDatabase({ file: join(folderOfTest(), "execution.db") });
+  afterTest(database.close);
+  const store = createSqliteTaskStore({ database, parse: parseExecutionTask });
+  const queue = createSqliteQueue({ database, name: "notifications" });
+  const pushConfigs = [configOf({ url, registrationId: "r1" })];
+  const a2a = { contextId: "c", messages: [], pushConfigs };
+  const item = recordOf({ ...task, expiresAtMs: Date.now() + 60_000, params: { text: "hi" }, a2a });
+  await store.create({ item });
+  return {
+    item,
+    queue,
+    start() {
+      const agent = createA2aAgent({
+        config: { a2a: a2aSchema.parse({ push: { allowLoopback: true } }), authenticator: { type: "none" } },
+        notifications: queue,
+        readSecret: () => Promise.reject(new Error("no secrets here")),
+      });
+      const authenticator = createNoneAuthenticator();
+      const host = createHost({ agent: answering("done"), store, authenticator, a2a: agent.settings });
+      const pushLoop = startPushLoop({ host, queue, store, allowLoopback: true, log: silentLog });
+      afterTest(() => host.stop({ graceMs: 0 }));
+      return pushLoop;
+    },
+  };
+}
+
+describe("the push loop", () => {
+  it("takes care of a task whose process died, over the file that they share", async () => {
+    const { url, received } = await startReceiver();
+    const { item, queue, start } = await setUp({ url, lease: { owner: "dead", untilMs: Date.now() - 60_000 } });
+    const { id: taskId, state, changedAtMs } = item;
+    const look = { taskId, state, changedAtMs, configId: "c1", registrationId: "r1" };
+    await queue.send({ body: encodeExecutionMessage({ look }) });
+    const pushLoop = start();
+    await eventually(() => statesOf(received).includes("TASK_STATE_FAILED"));
+    await pushLoop.close();
+  });
+
+  it("finishes the notification that it delivers before it closes", async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const { url, received } = await startReceiver({ answers: [() => released.then(() => new Response())] });
+    const { item, queue, start } = await setUp({ url });
+    const { id: taskId, state, changedAtMs } = item;
+    const push = { taskId, configId: "c1", state, changedAtMs, attempt: 0 };
+    await queue.send({ body: encodeExecutionMessage({ push }) });
+    let finished = 0;
+    const { finish } = queue;
+    queue.finish = async (request) => {
+      const isFinished = await finish(request);
+      finished += 1;
+      return isFinished;
+    };
+    const pushLoop = start();
+    await eventually(() => received.length === 1);
+    const closed = pushLoop.close();
+    release();
+    await closed;
+    expect(finished).toBe(1);
+  });
+});
