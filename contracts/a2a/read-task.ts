@@ -3,8 +3,8 @@ import * as z from "zod";
 import { maxTaskIdLength } from "../limits.ts";
 import { adkKeys, isThought } from "./adk-part.ts";
 import { questionKey, taskKey } from "./extension.ts";
-import { contentNames, type Message, type Part, partSchema, roleSchema, wrappedKey } from "./part.ts";
-import { type A2aState, a2aStateSchema } from "./task.ts";
+import { contentNames, type Part, partSchema, roleSchema, wrappedKey } from "./part.ts";
+import { a2aStateSchema } from "./task.ts";
 import { bytesSchema, idSchema, maxReadable, optionalText, optionalValue, readableList } from "./values.ts";
 
 /** Drops malformed fields that only describe a part. Keeps bytes that are no base64, so that the person reads that a file is left out. */
@@ -22,35 +22,78 @@ function readMetadata(keys: readonly string[]) {
   return optionalValue(known).catch(undefined);
 }
 
-/** `part`, `state` and `role` read one version's spelling. The result is the same for all versions. */
-export function createReadSchemas(options: {
-  part: z.ZodType<Part>;
-  state: z.ZodType<A2aState>;
-  role: z.ZodType<Message["role"]>;
-}) {
-  const { part, state, role } = options;
-  // A thought is for nobody but the agent.
-  const entry = z.union([part.transform((read) => (isThought(read) ? [] : [read])), passedOver]);
-  const parts = optionalValue(z.array(entry)).transform((read = []) => read.flat());
-  const message = z.object({
-    messageId: idSchema.optional().catch(undefined),
-    role: role.optional().catch(undefined),
-    parts,
-    metadata: readMetadata([questionKey]),
-  });
-  const task = z.object({
-    id: idSchema,
-    status: z.object({ state, message: optionalValue(message).catch(undefined) }),
-    artifacts: optionalValue(z.array(z.object({ name: optionalText(1024).catch(undefined), parts }))),
-    history: readableList(message).catch([]),
-    metadata: readMetadata([taskKey]),
-  });
-  /** A message that is the answer itself must have a part that can be read. */
-  const answer = message.extend({
-    taskId: optionalText(maxTaskIdLength),
-    parts: parts.refine((read) => read.length > 0, "no part that can be read"),
-  });
-  return { task, answer };
+/** The names of 0.3 are those of 1.0 in small letters and without the prefix. Earlier drafts spelled `CANCELLED`. */
+function toEnumName(prefix: string): (name: unknown) => unknown {
+  return (name) => {
+    if (typeof name !== "string") return name;
+    const upper = name
+      .toUpperCase()
+      .replaceAll("-", "_")
+      .replace(/CANCELLED$/, "CANCELED");
+    return upper.startsWith(prefix) ? upper : `${prefix}${upper}`;
+  };
+}
+
+const stateSchema = z.preprocess(toEnumName("TASK_STATE_"), a2aStateSchema);
+const roleOfAnySchema = z.preprocess(toEnumName("ROLE_"), roleSchema);
+
+/**
+ * Skips a part that is not readable, unless it is a text: an answer that lacks one of its texts would mislead. Also skips a thought, which is
+ * for nobody but the agent.
+ */
+const entry = z.unknown().transform((value, context): Part[] => {
+  const part = withoutUnsetContents(toCurrentPart(value));
+  const { data } = readPartSchema.safeParse(part);
+  if (data !== undefined) return isThought(data) ? [] : [data];
+  if ((Object(part).text ?? undefined) !== undefined) {
+    context.issues.push({ code: "custom", path: ["text"], message: "a text that cannot be read", input: value });
+  }
+  return [];
+});
+const parts = optionalValue(z.array(entry)).transform((read = []) => read.flat());
+const message = z.object({
+  messageId: idSchema.optional().catch(undefined),
+  role: roleOfAnySchema.optional().catch(undefined),
+  parts,
+  metadata: readMetadata([questionKey]),
+});
+const task = z.object({
+  id: idSchema,
+  status: z.object({ state: stateSchema, message: optionalValue(message).catch(undefined) }),
+  artifacts: optionalValue(z.array(z.object({ name: optionalText(1024).catch(undefined), parts }))),
+  history: readableList(message).catch([]),
+  metadata: readMetadata([taskKey]),
+});
+export type ReadTask = z.output<typeof task>;
+
+/** A message that is the answer itself must have a part that can be read. */
+const answer = message.extend({
+  taskId: optionalText(maxTaskIdLength),
+  parts: parts.refine((read) => read.length > 0, "no part that can be read"),
+});
+
+/**
+ * Writes a part as one of 1.0. 0.3 has files in a member of their own, marks values that are no objects, and names the kind, which the content
+ * shows anyway. Some SDKs wrap the part.
+ */
+function toCurrentPart(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  const members = isObject(value.root) && !contentNames.some((name) => name in value) ? value.root : value;
+  const { kind, file, text, data, metadata } = members;
+  if (isObject(file)) {
+    const { bytes: raw = file.fileWithBytes, uri: url = file.fileWithUri, mimeType: mediaType, name: filename } = file;
+    return { text, data, raw, url, mediaType, filename, metadata };
+  }
+  const isWrapped = kind === "data" && isObject(metadata) && metadata[wrappedKey] === true;
+  if (!isWrapped || !isObject(data) || !Object.hasOwn(data, "value")) return members;
+  const { [wrappedKey]: _, ...rest } = metadata;
+  return { data: data.value, metadata: rest };
+}
+
+type Members = Record<string, unknown>;
+
+function isObject(value: unknown): value is Members {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** An agent may send its text word by word, each as a part. The schema would take seconds for half a million. */
@@ -80,12 +123,6 @@ function listOf(value: unknown, name: string): readonly unknown[] {
   return Array.isArray(list) ? list : [];
 }
 
-/** Skips a part that is not readable, unless it is a text: an answer that lacks one of its texts would mislead. */
-const passedOver = z
-  .unknown()
-  .refine((part) => (Object(part).text ?? undefined) === undefined, "a text that cannot be read")
-  .transform((): Part[] => []);
-
 /** Serializers of some languages write an unset content as `null` or `""`. Drops those, unless there is no other content. */
 function withoutUnsetContents(part: unknown): unknown {
   const members: Record<string, unknown> = Object(part);
@@ -97,24 +134,69 @@ function withoutUnsetContents(part: unknown): unknown {
   return Object.fromEntries(Object.entries(members).filter(([name]) => !dropped.includes(name)));
 }
 
-const readablePart = z.preprocess(withoutUnsetContents, readPartSchema);
-const { task, answer } = createReadSchemas({ part: readablePart, state: a2aStateSchema, role: roleSchema });
-
-export const readTaskSchema = task;
-export type ReadTask = z.output<typeof readTaskSchema>;
-
-/** An update of a task that is under way, in any version. A poll finds out more. */
-export const updateSchema = z.object({ taskId: idSchema });
-
-export function toTaskUnderWay({ taskId: id }: z.output<typeof updateSchema>): { task: ReadTask } {
+/** An update of a task that is under way. A poll finds out more. */
+const update = z.object({ taskId: idSchema }).transform(({ taskId: id }): { task: ReadTask } => {
   return { task: { id, status: { state: "TASK_STATE_WORKING" }, history: [] } };
+});
+
+export type ReadAnswer = { task: ReadTask } | { message: z.output<typeof answer> };
+
+/** What a message may be answered with: the member that holds it in 1.0, its `kind` in 0.3, and how it is read. */
+const answerTypes: readonly { member: string; kind: string; schema: z.ZodType<ReadAnswer> }[] = [
+  { member: "task", kind: "task", schema: task.transform((read) => ({ task: read })) },
+  { member: "message", kind: "message", schema: answer.transform((read) => ({ message: read })) },
+  { member: "statusUpdate", kind: "status-update", schema: update },
+  { member: "artifactUpdate", kind: "artifact-update", schema: update },
+];
+
+/** What an object is that neither says its kind nor is in a member: only a task has an id, only a message has parts. */
+function guessKind(result: Members): string | undefined {
+  if ("id" in result && "status" in result) return "task";
+  if ("taskId" in result && "status" in result) return "status-update";
+  if ("taskId" in result && "artifact" in result) return "artifact-update";
+  return "parts" in result ? "message" : undefined;
 }
 
-/** The answer to a message: a task, or another message. An agent that answers by a stream may begin with an update of the task. */
-export const readAnswerSchema = z.union([
-  z.object({ task }),
-  z.object({ message: answer }),
-  z.object({ statusUpdate: updateSchema }).transform(({ statusUpdate }) => toTaskUnderWay(statusUpdate)),
-  z.object({ artifactUpdate: updateSchema }).transform(({ artifactUpdate }) => toTaskUnderWay(artifactUpdate)),
-]);
-export type ReadAnswer = z.output<typeof readAnswerSchema>;
+/**
+ * The answer to a message: a task, or another message. An agent that answers by a stream may begin with an update of the task. Agents mix the
+ * forms of the versions: 1.0 has the answer in a member, 0.3 has it bare, with its `kind`.
+ */
+export const readAnswerSchema = z.unknown().transform((result, context): ReadAnswer => {
+  const members: Members = isObject(result) ? result : {};
+  const held = answerTypes.find(({ kind, member }) => members.kind !== kind && isObject(members[member]));
+  const bareKind = typeof members.kind === "string" ? members.kind : guessKind(members);
+  const type = held ?? answerTypes.find(({ kind }) => kind === bareKind);
+  if (type === undefined) {
+    context.issues.push({ code: "custom", message: "neither a task nor a message", input: result });
+    return z.NEVER;
+  }
+  const path = held === undefined ? [] : [held.member];
+  return readAt({ schema: type.schema, value: held === undefined ? members : members[held.member], path, context });
+});
+
+/** A task, also in the member that holds it in the answer to a message. */
+export const readTaskSchema = z.unknown().transform((result, context): ReadTask => {
+  const held = isObject(result) && !("status" in result) && isObject(result.task) ? result.task : undefined;
+  return readAt({ schema: task, value: held ?? result, path: held === undefined ? [] : ["task"], context });
+});
+
+/** True if the result says that the task is completed, whatever else is wrong with it. */
+export function isCompleted(result: unknown): boolean {
+  const status = memberOf(memberOf(result, "task") ?? result, "status");
+  return stateSchema.safeParse(memberOf(status, "state")).data === "TASK_STATE_COMPLETED";
+}
+
+function readAt<T>(reading: {
+  schema: z.ZodType<T>;
+  value: unknown;
+  path: string[];
+  context: z.core.$RefinementCtx;
+}): T {
+  const { schema, value, path, context } = reading;
+  const { data, error, success } = schema.safeParse(value);
+  if (success) return data;
+  for (const { message, path: below } of error.issues) {
+    context.issues.push({ code: "custom", message, path: [...path, ...below], input: value });
+  }
+  return z.NEVER;
+}

@@ -19,33 +19,23 @@ export type V03Part =
   | { kind: "file"; file: { bytes?: Text; uri?: Text; mimeType?: Text; name?: Text }; metadata?: Metadata }
   | { kind: "data"; data: Record<string, unknown>; metadata?: Metadata };
 
-type Described<T, Written> = z.ZodType<T | undefined, Written>;
+const { raw, url, mediaType, filename, metadata } = partSchema.shape;
+const fileSchema = z
+  .object({ bytes: raw, uri: url, mimeType: mediaType, name: filename })
+  .refine(({ bytes, uri }) => (bytes === undefined) !== (uri === undefined), "exactly one of bytes, uri");
 
-/** Reads the members of a part with the schemas of 1.0. */
-export function createV03PartSchema(options: {
-  shape: Record<"raw" | "url" | "mediaType" | "filename", Described<string, Text>> & {
-    metadata: Described<Record<string, unknown>, Metadata>;
-  };
-}): z.ZodType<Part, V03Part> {
-  const { raw, url, mediaType, filename, metadata } = options.shape;
-  const file = z
-    .object({ bytes: raw, uri: url, mimeType: mediaType, name: filename })
-    .refine(({ bytes, uri }) => (bytes === undefined) !== (uri === undefined), "exactly one of bytes, uri");
-  return z
-    .discriminatedUnion("kind", [
-      z.object({ kind: z.literal("text"), text: z.string(), metadata }),
-      z.object({ kind: z.literal("file"), file, metadata }),
-      z.object({ kind: z.literal("data"), data: z.record(z.string(), valueSchema), metadata }),
-    ])
-    .transform((part): Part => {
-      if (part.kind === "text") return { text: part.text, metadata: part.metadata };
-      if (part.kind === "data") return readData(part);
-      const { bytes, uri, mimeType, name } = part.file;
-      return { raw: bytes, url: uri, mediaType: mimeType, filename: name, metadata: part.metadata };
-    });
-}
-
-const v03PartSchema = createV03PartSchema(partSchema);
+const v03PartSchema: z.ZodType<Part, V03Part> = z
+  .discriminatedUnion("kind", [
+    z.object({ kind: z.literal("text"), text: z.string(), metadata }),
+    z.object({ kind: z.literal("file"), file: fileSchema, metadata }),
+    z.object({ kind: z.literal("data"), data: z.record(z.string(), valueSchema), metadata }),
+  ])
+  .transform((part): Part => {
+    if (part.kind === "text") return { text: part.text, metadata: part.metadata };
+    if (part.kind === "data") return readData(part);
+    const { bytes, uri, mimeType, name } = part.file;
+    return { raw: bytes, url: uri, mediaType: mimeType, filename: name, metadata: part.metadata };
+  });
 
 function readData({ data, metadata }: { data: Record<string, unknown>; metadata?: Part["metadata"] }): Part {
   const { [wrappedKey]: wrapped, ...others } = metadata ?? {};
@@ -70,7 +60,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 const roles = { user: "ROLE_USER", agent: "ROLE_AGENT" } as const;
 
-export const v03RoleSchema = z.enum(["user", "agent"]).transform((role) => roles[role]);
+const v03RoleSchema = z.enum(["user", "agent"]).transform((role) => roles[role]);
 
 /** `kind` may be missing, as in the specification's own examples. */
 export const v03MessageSchema = messageSchema.extend({

@@ -1,16 +1,8 @@
 /** Reads tasks of A2A 0.3 (sections 6.1 to 6.3) as those of 1.0, and writes them and the events of streams (section 7.2). */
 import * as z from "zod";
-import { createReadSchemas, type ReadAnswer, readPartSchema, toTaskUnderWay, updateSchema } from "../read-task.ts";
 import { type A2aState, type A2aStatus, type A2aTask, a2aTaskSchema, type StreamEvent } from "../task.ts";
 import { optionalValue } from "../values.ts";
-import {
-  artifactToV03,
-  createV03PartSchema,
-  messageToV03,
-  v03ArtifactSchema,
-  v03MessageSchema,
-  v03RoleSchema,
-} from "./message.ts";
+import { artifactToV03, messageToV03, v03ArtifactSchema, v03MessageSchema } from "./message.ts";
 
 const states = {
   submitted: "TASK_STATE_SUBMITTED",
@@ -53,23 +45,6 @@ function statusToV03(status: A2aStatus): z.input<typeof v03StatusSchema> {
   const state = status.state.slice("TASK_STATE_".length).toLowerCase().replace("_", "-") as keyof typeof states;
   return { ...status, state, message: status.message && messageToV03(status.message) };
 }
-
-const { task, answer } = createReadSchemas({
-  part: createV03PartSchema(readPartSchema),
-  state: v03StateSchema,
-  role: v03RoleSchema,
-});
-
-/** As lenient as for 1.0. */
-export const v03ReadTaskSchema = task;
-
-/** The result of `message/send`: `kind` tells a task from a message. */
-export const v03ReadAnswerSchema: z.ZodType<ReadAnswer> = z.discriminatedUnion("kind", [
-  task.extend({ kind: z.literal("task") }).transform(({ kind: _, ...read }) => ({ task: read })),
-  answer.extend({ kind: z.literal("message") }).transform(({ kind: _, ...read }) => ({ message: read })),
-  updateSchema.extend({ kind: z.literal("status-update") }).transform(toTaskUnderWay),
-  updateSchema.extend({ kind: z.literal("artifact-update") }).transform(toTaskUnderWay),
-]);
 
 const openStates: readonly A2aState[] = ["TASK_STATE_SUBMITTED", "TASK_STATE_WORKING"];
 

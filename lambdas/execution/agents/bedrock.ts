@@ -6,13 +6,12 @@ import {
   type ConverseStreamOutput,
 } from "@aws-sdk/client-bedrock-runtime";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
-import { maxResultBytes } from "../../../contracts/limits.ts";
 import { createIdleLimit } from "../../shared/async/deadline.ts";
 import { createTraceHeaders } from "../../shared/telemetry/telemetry.ts";
 import { sdkUserAgent } from "../../shared/version.ts";
 import type { Agent, AgentTask } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
-import { createPartialReporter } from "./partial-reporter.ts";
+import { type AnswerEnd, createModelAnswers } from "./model-answer.ts";
 
 const defaultIdleTimeoutMs = 120_000;
 const connectionTimeoutMs = 3000;
@@ -52,6 +51,7 @@ export function createBedrockAgent(options: {
     ...(maxTokens !== undefined && { inferenceConfig: { maxTokens } }),
     ...(guardrail && { guardrailConfig: { guardrailIdentifier: guardrail.id, guardrailVersion: guardrail.version } }),
   };
+  const beginAnswer = createModelAnswers({ now });
   return async function* bedrock(task, { signal, trace, log }) {
     const messages = toConverseMessages(task);
     if (messages === undefined) {
@@ -64,21 +64,15 @@ export function createBedrockAgent(options: {
       // Added after signing, because a proxy may replace the trace headers.
       command.middlewareStack.add(addHeaders(createTraceHeaders(trace)), { step: "deserialize", priority: "low" });
       const { stream = [] } = await client.send(command, { abortSignal: limit.signal });
-      let reply: ConverseReply = { text: "" };
-      const report = createPartialReporter({ now });
+      const answer = beginAnswer({ task, log });
+      let end: AnswerEnd = {};
       for await (const event of stream) {
         limit.refresh();
-        reply = addStreamEvent(reply, event);
-        // The host rejects a larger answer, so the rest of the stream is not needed.
-        if (reply.text.length > maxResultBytes) break;
-        yield* report(reply.text);
+        end = readEnd(end, event);
+        yield* answer.add(event.contentBlockDelta?.delta?.text ?? "");
+        if (answer.isTooLarge()) break;
       }
-      const { text, stopReason, usage } = reply;
-      if (isAnswer(reply)) yield { type: "answer", text, ...(usage && { usage: { ...usage } }) };
-      else {
-        log.warn("model_without_answer", { reason: "execution_failed", status: stopReason });
-        yield { type: "failure", reason: "execution_failed" };
-      }
+      yield answer.end(end);
     } finally {
       // Closes the connection if the stream was not read to its end.
       limit.end();
@@ -101,19 +95,9 @@ function addHeaders(headers: Record<string, string>) {
     };
 }
 
-type ConverseReply = { text: string; stopReason?: string | undefined; usage?: object | undefined };
-
-function addStreamEvent(reply: ConverseReply, event: ConverseStreamOutput): ConverseReply {
-  const { contentBlockDelta, messageStop, metadata } = event;
-  if (contentBlockDelta !== undefined) return { ...reply, text: reply.text + (contentBlockDelta.delta?.text ?? "") };
-  if (messageStop !== undefined) return { ...reply, stopReason: messageStop.stopReason };
-  return metadata === undefined ? reply : { ...reply, usage: metadata.usage };
-}
-
-/** A guardrail's replacement text is an answer, and so is a text that ends at `maxTokens`. A filtered text has gaps. */
-function isAnswer({ text, stopReason }: ConverseReply): boolean {
-  if (text.length > maxResultBytes) return true;
-  return text !== "" && stopReason !== undefined && stopReason !== "content_filtered";
+function readEnd(end: AnswerEnd, { messageStop, metadata }: ConverseStreamOutput): AnswerEnd {
+  if (messageStop !== undefined) return { ...end, stopReason: messageStop.stopReason };
+  return metadata?.usage === undefined ? end : { ...end, usage: { ...metadata.usage } };
 }
 
 export type ConverseMessage = { role: "user" | "assistant"; content: { text: string }[] };

@@ -1,13 +1,12 @@
 /** An agent that calls a chat completions endpoint with streaming, such as OpenAI, Ollama, vLLM or LiteLLM. */
 import { createParser } from "eventsource-parser";
 import * as z from "zod/mini";
-import { maxResultBytes } from "../../../contracts/limits.ts";
 import { isSecureUrl } from "../../../contracts/loopback.ts";
 import { createIdleLimit } from "../../shared/async/deadline.ts";
 import { createTraceHeaders } from "../../shared/telemetry/telemetry.ts";
 import type { Agent, AgentTask } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
-import { createPartialReporter } from "./partial-reporter.ts";
+import { type AnswerEnd, createModelAnswers } from "./model-answer.ts";
 
 const defaultIdleTimeoutMs = 120_000;
 /** The statuses with which an endpoint rejects an unknown field of the request, before it generates anything. */
@@ -17,7 +16,7 @@ const unknownFieldStatuses = [400, 422];
  * `baseUrl` ends with `/v1`; http is allowed on loopback only. The key is read for every task. `idleTimeoutMs` limits the wait
  * for each chunk; the task's signal limits the whole call. If the status may mean that the endpoint does not know
  * `stream_options`, the request is sent once more without it. A stream that breaks off is a failure. Error texts of the
- * endpoint are not passed on, because they may repeat the request.
+ * endpoint are not passed on, because they may repeat the request. Reasoning is left out, in fields of its own, in parts and in tags.
  */
 export function createOpenAiCompatibleAgent(options: {
   baseUrl: string;
@@ -30,6 +29,7 @@ export function createOpenAiCompatibleAgent(options: {
   const { baseUrl, model, apiKey, system, idleTimeoutMs = defaultIdleTimeoutMs, now = Date.now } = options;
   const url = resolveEndpoint(baseUrl);
   let requestsUsage = true;
+  const beginAnswer = createModelAnswers({ now });
   return async function* openAiCompatible(task, { signal, trace, log }) {
     const limit = createIdleLimit({ idleMs: idleTimeoutMs, signal });
     try {
@@ -57,17 +57,14 @@ export function createOpenAiCompatibleAgent(options: {
         yield { type: "failure", reason: "execution_failed" };
         return;
       }
-      let text = "";
-      let usage: Record<string, unknown> | undefined;
-      const report = createPartialReporter({ now });
-      for await (const part of readCompletion({ chunks: response.body, onChunk: limit.refresh })) {
-        text += part.text;
-        usage = part.usage ?? usage;
-        // The host rejects a larger answer, so the rest of the stream is not needed.
-        if (text.length > maxResultBytes) break;
-        yield* report(text);
+      const answer = beginAnswer({ task, log });
+      let end: AnswerEnd = {};
+      for await (const { text, ...others } of readCompletion({ chunks: response.body, onChunk: limit.refresh })) {
+        end = { ...end, ...others };
+        yield* answer.add(text);
+        if (answer.isTooLarge()) break;
       }
-      yield { type: "answer", text, ...(usage && { usage }) };
+      yield answer.end(end);
     } catch (error) {
       const code = toConnectionError(error);
       if (code === undefined) throw error;
@@ -114,7 +111,7 @@ const chunkSchema = z.object({
   choices: z.optional(
     z.array(
       z.object({
-        delta: z.optional(z.object({ content: z.optional(z.string()) })),
+        delta: z.optional(z.object({ content: z.optional(z.unknown()) })),
         finish_reason: z.optional(z.string()),
       }),
     ),
@@ -127,6 +124,26 @@ function dropNull(_key: string, value: unknown): unknown {
   return value ?? undefined;
 }
 
+/**
+ * The text of a delta: a string, or a list of parts as Mistral and gateways to other models send it. Their other parts are reasoning and
+ * references. Throws for anything else, because an answer that lacks a piece of its text would mislead.
+ */
+function readText(content: unknown): string {
+  if (content === undefined || typeof content === "string") return content ?? "";
+  if (!Array.isArray(content)) throw new Error("the content of a chunk is no text");
+  return content.map(readPart).join("");
+}
+
+const textTypes: readonly unknown[] = ["text", "output_text", undefined];
+
+function readPart(part: unknown): string {
+  if (typeof part === "string") return part;
+  const { type, text } = Object(part) as { type?: unknown; text?: unknown };
+  if (!textTypes.includes(type)) return "";
+  if (typeof text !== "string") throw new Error("a part of a chunk is no text");
+  return text;
+}
+
 /** Far more than the largest answer, with the JSON around each of its tokens. */
 const maxStreamBytes = 32 * 1024 * 1024;
 
@@ -134,23 +151,36 @@ type ChunkSource = { chunks: AsyncIterable<Uint8Array>; onChunk?: () => void };
 
 /**
  * Reads the stream of a chat completion (https://platform.openai.com/docs/api-reference/chat-streaming). Throws for an error
- * event, for an invalid chunk, and if the stream ends before the answer does.
+ * event and for an invalid chunk. There is no reason to stop if the stream ends before the answer does.
  */
-async function* readCompletion(
-  source: ChunkSource,
-): AsyncGenerator<{ text: string; usage?: Record<string, unknown> | undefined }> {
-  let finished = false;
+async function* readCompletion(source: ChunkSource): AsyncGenerator<{ text: string } & AnswerEnd> {
+  let isFinished = false;
   for await (const { event, data } of parseServerSentEvents({ ...source, maxBytes: maxStreamBytes })) {
-    if (data === "[DONE]") return;
+    if (data.trim() === "[DONE]") {
+      if (!isFinished) yield { text: "", stopReason: "stop" };
+      return;
+    }
     const { choices, usage } = chunkSchema.parse(JSON.parse(data, dropNull));
     const json: { error?: unknown; usage?: Record<string, unknown> } = JSON.parse(data);
-    if (event === "error" || json.error !== undefined) throw new Error("the endpoint reported an error");
+    if (event === "error" || isError(json.error)) throw new Error("the endpoint reported an error");
     const [choice] = choices ?? [];
-    finished ||= typeof choice?.finish_reason === "string";
-    yield { text: choice?.delta?.content ?? "", usage: usage ? json.usage : undefined };
+    // Some endpoints write an empty reason until the last chunk.
+    const { finish_reason: stopReason = "" } = choice ?? {};
+    isFinished ||= stopReason !== "";
+    yield {
+      text: readText(choice?.delta?.content),
+      ...(stopReason !== "" && { stopReason }),
+      ...(usage && { usage: json.usage }),
+    };
   }
-  if (!finished) throw new Error("the stream broke off");
 }
+
+/** Some endpoints send the member in every chunk, and leave it empty as long as there is no error. */
+function isError(error: unknown): boolean {
+  const isEmptyObject = typeof error === "object" && error !== null && Object.keys(error).length === 0;
+  return Boolean(error) && !isEmptyObject;
+}
+
 export type ChatMessage = { role: "system" | "user" | "assistant"; content: string };
 
 function toChatMessages({ task, system }: { task: AgentTask; system?: string | undefined }): ChatMessage[] {

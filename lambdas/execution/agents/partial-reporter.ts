@@ -5,13 +5,14 @@ import type { TaskUpdate } from "./agent.ts";
 /** The host stores what is reported as often as its platform allows. */
 const intervalMs = 250;
 
-/** Reports the text at most four times a second, and only up to the length that is shown to people. */
-export function createPartialReporter({ now }: { now: () => number }): (text: string) => TaskUpdate[] {
+/** Reports the text at most four times a second, and only up to the length that is shown to people. Reads it only when a report is due. */
+export function createPartialReporter({ now }: { now: () => number }): (readText: () => string) => TaskUpdate[] {
   let reported = "";
   let reportedAtMs = now();
-  return (text) => {
-    const isNew = text !== reported && reported.length < maxPartialTextLength;
-    if (!isNew || now() - reportedAtMs < intervalMs) return [];
+  return (readText) => {
+    if (reported.length >= maxPartialTextLength || now() - reportedAtMs < intervalMs) return [];
+    const text = readText();
+    if (text === "" || text === reported) return [];
     reportedAtMs = now();
     reported = text;
     return [{ type: "progress", partial: text }];

@@ -2,7 +2,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { hasTooManyEntries, readAnswerSchema } from "../../../contracts/a2a/read-task.ts";
-import { v03ReadAnswerSchema } from "../../../contracts/a2a/v03/task.ts";
 import { issuesOf, sendResult, spoilt, wire } from "./arbitraries.ts";
 
 const nested: unknown = JSON.parse("[".repeat(5000) + "]".repeat(5000));
@@ -84,7 +83,7 @@ describe("an answer is read", () => {
         history: [{ role: "tool" }, 7, { role: "agent", parts: [{ kind: "text", text: "a" }] }],
       },
     };
-    expect(wire(v03ReadAnswerSchema.parse(task))).toEqual({
+    expect(wire(readAnswerSchema.parse(task))).toEqual({
       task: {
         ...{ id: "t1", status: { state: "TASK_STATE_COMPLETED", message: { role: "ROLE_AGENT", parts: [] } } },
         artifacts: [{ parts: [{ url: "u" }, { raw: "a b" }, { text: "the answer" }] }],
@@ -107,7 +106,6 @@ describe("an answer is refused", () => {
     ["without an id", { id: undefined }],
     ["with an id of 257 characters", { id: "x".repeat(257) }],
     ["in a state that nobody knows", { status: { state: "TASK_STATE_PAUSED" } }],
-    ["in a state of 0.3", { status: { state: "completed" } }],
     ["with a text that is a number", { artifacts: [{ parts: [{ text: 7 }] }] }],
     ["with a text that is an address too", { artifacts: [{ parts: [{ text: "a", url: "u" }] }] }],
     ["with artifacts that are none", { artifacts: "a" }],
@@ -120,17 +118,28 @@ describe("an answer is refused", () => {
     "as a message that says nothing: %j",
     (message) => {
       expect(readAnswerSchema.safeParse({ message }).success).toBe(false);
-      expect(v03ReadAnswerSchema.safeParse({ kind: "message", ...message }).success).toBe(false);
+      expect(readAnswerSchema.safeParse({ kind: "message", ...message }).success).toBe(false);
     },
   );
 
-  it.each([{ kind: "text", text: 7 }, { text: "without a kind" }])(
+  it.each([{ kind: "text", text: 7 }, { root: { text: 7 } }, { file: { uri: "u" }, text: "a" }])(
     "of 0.3 with a text that cannot be read: %j",
     (part) => {
       const task = { kind: "task", id: "t1", status: { state: "completed" }, artifacts: [{ parts: [part] }] };
-      expect(v03ReadAnswerSchema.safeParse(task).success).toBe(false);
+      expect(readAnswerSchema.safeParse(task).success).toBe(false);
     },
   );
+
+  it.each<[string, unknown, string]>([
+    ["a bare task", { ...bare, artifacts: [{ parts: [{}, { text: 7 }] }] }, "artifacts.0.parts.1.text"],
+    ["a task", { task: { ...bare, status: { state: "paused" } } }, "task.status.state"],
+    ["a task without an id", { kind: "task", status: { state: "completed" } }, "id"],
+    ["a message", { message: says({}) }, "message.parts"],
+    ["an update", { kind: "status-update", status: { state: "completed" } }, "taskId"],
+    ["something else", { status: "success" }, ""],
+  ])("with the member that is wrong: %s", (_name, answered, path) => {
+    expect(issuesOf(readAnswerSchema.safeParse(answered)).map((issue) => issue.path)).toEqual([path]);
+  });
 
   it("or read, whatever it is, and once read is read again as it is", () => {
     fc.assert(

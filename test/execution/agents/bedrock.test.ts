@@ -114,7 +114,7 @@ describe("a model of Bedrock", () => {
     expect(reports.length).toBeLessThan(5);
   });
 
-  it.each(["max_tokens", "guardrail_intervened", "stop_sequence"])(
+  it.each(["guardrail_intervened", "stop_sequence"])(
     "that stops for %s has answered with what it said",
     async (reason) => {
       expect(await updatesOf(send(text("I cannot say."), stop(reason)))).toEqual([
@@ -122,6 +122,22 @@ describe("a model of Bedrock", () => {
       ]);
     },
   );
+
+  it.each(["max_tokens", "model_context_window_exceeded"])(
+    "says that its answer was cut off after %s",
+    async (reason) => {
+      const note = "This answer was cut off because it reached the model's length limit.";
+      expect(await updatesOf(send(text("Delete the"), stop(reason)))).toEqual([
+        { type: "answer", text: `Delete the\n\n${note}` },
+      ]);
+    },
+  );
+
+  it("keeps the reasoning of a model that writes it in tags for itself", async () => {
+    expect(await updatesOf(send(text("<think>secret</th"), text("ink>Hello"), stop("end_turn")))).toEqual([
+      { type: "answer", text: "Hello" },
+    ]);
+  });
 
   it("that answers more than a result may hold makes payload_too_large, not a broken answer", async () => {
     const parts = Array.from({ length: 6 }, () => text("x".repeat(60_000)));
@@ -196,6 +212,7 @@ describe("a model of Bedrock", () => {
 describe("execution_failed, without a word of the service's own, where it", () => {
   it.each<[string, (response: ServerResponse) => unknown]>([
     ["filters its answer", send(text("half of hunter2"), stop("content_filtered"))],
+    ["breaks its output", send(text("half of hunter2"), stop("malformed_model_output"))],
     ["says nothing", send(stop("end_turn"))],
     ["intervenes without a word", send(stop("guardrail_intervened"))],
     ["ends before its answer does", send(text("half of hunter2"))],

@@ -130,6 +130,124 @@ describe("an endpoint of chat completions", () => {
   });
 });
 
+/** The text of the answer to chunks with these deltas, after which the model stops for `reason`. */
+async function answerOf(deltas: readonly Record<string, unknown>[], reason = "stop", task: Partial<typeof hello> = {}) {
+  const agent = await agentOf((response) => {
+    const chunks = deltas.map((delta) => ({ choices: [{ index: 0, delta, finish_reason: null }], error: null }));
+    const last = { choices: [{ index: 0, delta: {}, finish_reason: reason }], error: {} };
+    const events = [...chunks, last].map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`);
+    stream(response).end(`${events.join("")}data: [DONE]\n\n`);
+  });
+  const { result, error } = await createTestHost({ agent }).call("execute_task", { ...hello, ...task });
+  return result?.response_text ?? error?.data.reason;
+}
+
+const thinking = { type: "thinking", thinking: [{ type: "text", text: "secret" }] };
+
+describe("an endpoint of chat completions answers with its text, without its reasoning,", () => {
+  it.each<[string, Record<string, unknown>[]]>([
+    ["in tags", [{ content: "<think>\nsecret\n</think>\n\n" }, { content: "HELLO" }]],
+    [
+      "in tags that chunks cut",
+      [{ content: "<thi" }, { content: "nk>secret</th" }, { content: "ink>HEL" }, { content: "LO" }],
+    ],
+    ["in reasoning_content", [{ content: null, reasoning_content: "secret" }, { content: "HELLO" }]],
+    ["in reasoning", [{ reasoning: "secret", reasoning_details: [{ text: "secret" }] }, { content: "HELLO" }]],
+    ["in parts of a list", [{ content: [thinking] }, { content: [{ type: "text", text: "HEL" }, "LO"] }]],
+    [
+      "in a list that has both",
+      [{ content: [thinking, { type: "text", text: "HELLO" }, { type: "reference" }, null] }],
+    ],
+    ["in lists before texts", [{ content: [thinking] }, { content: [] }, { content: "HELLO" }]],
+    [
+      "in parts as Anthropic names them",
+      [{ content: [{ type: "thinking", thinking: "secret", signature: "x" }] }, { content: [{ text: "HELLO" }] }],
+    ],
+    [
+      "in redacted parts",
+      [
+        { content: [{ type: "redacted_thinking", data: "secret" }] },
+        { content: [{ type: "output_text", text: "HELLO" }] },
+      ],
+    ],
+  ])("which is %s", async (_, deltas) => {
+    expect(await answerOf(deltas)).toBe("HELLO");
+  });
+
+  it.each([[{ content: 7 }], [{ content: {} }], [{ content: [{ type: "text", text: 7 }] }]])(
+    "or fails if a piece cannot be read: %j",
+    async (delta) => {
+      expect(await answerOf([{ content: "HEL" }, delta])).toBe("execution_failed");
+    },
+  );
+
+  it("also while it is written", async () => {
+    let nowMs = 0;
+    const written = `<think>${"secret ".repeat(9)}</think>HELLO`;
+    const agent = await agentOf(
+      (response) => stream(response).end(`${[...written].map((text) => delta(text)).join("")}data: [DONE]\n\n`),
+      { now: () => (nowMs += 250) },
+    );
+    const updates: TaskUpdate[] = [];
+    for await (const update of runAgent(agent, agentTask(hello), agentContext())) updates.push(update);
+    expect(updates.map((update) => ("partial" in update ? update.partial : update))).toEqual([
+      ...["H", "HE", "HEL", "HELL", "HELLO"],
+      { type: "answer", text: "HELLO" },
+    ]);
+  });
+
+  it("also while it is written by a template that leaves out the opening tag, once it has answered", async () => {
+    let nowMs = 0;
+    const agent = await agentOf(
+      (response) =>
+        stream(response).end(`${[..."secret</think>HI"].map((text) => delta(text)).join("")}data: [DONE]\n\n`),
+      { now: () => (nowMs += 250) },
+    );
+    for await (const _ of runAgent(agent, agentTask(hello), agentContext()));
+    const partials: unknown[] = [];
+    for await (const update of runAgent(agent, agentTask(hello), agentContext()))
+      if (update.type === "progress") partials.push(update.partial);
+    expect(partials).toEqual(["H", "HI"]);
+  });
+
+  it("however much longer the reasoning is than an answer may be", async () => {
+    const reasoning = Array.from({ length: 10 }, () => ({ content: "secret ".repeat(9000) }));
+    expect(await answerOf([{ content: "<think>" }, ...reasoning, { content: "</think>HELLO" }])).toBe("HELLO");
+  });
+});
+
+describe("an answer of chat completions that was cut off", () => {
+  const note = "This answer was cut off because it reached the model's length limit.";
+
+  it.each(["length", "max_tokens", "MAX_TOKENS", "model_length"])("says so after %s", async (reason) => {
+    expect(await answerOf([{ content: "Delete the " }], reason)).toBe(`Delete the\n\n${note}`);
+  });
+
+  it("says so in Japanese in a Japanese conversation", async () => {
+    expect(await answerOf([{ content: "1. 停止" }], "length", { text: "手順は？" })).toMatch(
+      /^1. 停止\n\n回答が.*切れています。$/,
+    );
+  });
+
+  it("says so outside of the code that it ends in", async () => {
+    expect(await answerOf([{ content: "So:\n```sh\nrm -r" }], "length")).toBe(
+      `So:\n\`\`\`sh\nrm -r\n\`\`\`\n\n${note}`,
+    );
+  });
+
+  it.each(["content_filter", "error", "abort", "insufficient_system_resource"])("fails after %s", async (reason) => {
+    expect(await answerOf([{ content: "Delete the" }], reason)).toBe("execution_failed");
+  });
+
+  it.each([
+    ["is cut off in its reasoning", [{ content: "<think>secret" }], "length"],
+    ["is all reasoning", [{ content: "<think>secret</think>" }], "stop"],
+    ["is empty", [{ content: "" }], "content_filter"],
+  ])("fails if it %s", async (_, deltas, reason) => {
+    expect(await answerOf(deltas, reason)).toBe("execution_failed");
+  });
+});
+
 describe("execution_failed, without a word of the endpoint's own, where it", () => {
   it.each<[string, (response: ServerResponse) => unknown]>([
     ["refuses", (response) => response.writeHead(401).end("hunter2")],
@@ -144,6 +262,10 @@ describe("execution_failed, without a word of the endpoint's own, where it", () 
     ["sends what is no JSON", (response) => stream(response).end("data: hunter2\n\n")],
     ["sends JSON that is no chunk", (response) => stream(response).end('data: {"choices":"hunter2"}\n\n')],
     ["ends before its answer does", (response) => stream(response).end(delta("half of hunter2"))],
+    [
+      "ends before its answer does, with empty reasons",
+      (response) => stream(response).end(delta("half of hunter2", { finish_reason: "" })),
+    ],
     [
       "breaks off",
       (response) => {

@@ -3,9 +3,9 @@ import { createPartialReporter } from "../../../lambdas/execution/agents/partial
 
 function teller() {
   let nowMs = 0;
-  const tell = createPartialReporter({ now: () => nowMs });
+  const report = createPartialReporter({ now: () => nowMs });
   return {
-    tell,
+    tell: (text: string) => report(() => text),
     pass(ms: number) {
       nowMs += ms;
     },

@@ -126,7 +126,7 @@ describe("an A2A task with many members", () => {
     ["the metadata of a message", { ...task, history: [{ parts: [{ text: "a" }], metadata: many }] }],
   ])("is read without a visit to most of them: %s", (_place, result) => {
     const counted = countVisits(result);
-    readResult({ operation: "GetTask", version: "1.0", result: counted.value });
+    readResult({ operation: "GetTask", result: counted.value });
     expect(counted.visits()).toBeLessThan(maxVisits);
   });
 });

@@ -2,10 +2,14 @@
 
 import * as z from "zod";
 import { questionKey, slackMessageKey, taskKey } from "../../../../contracts/a2a/extension.ts";
-import { type A2aVersion, type OperationParams, toA2aMethod } from "../../../../contracts/a2a/operations.ts";
-import { hasTooManyEntries, readAnswerSchema, readTaskSchema } from "../../../../contracts/a2a/read-task.ts";
+import { type OperationParams, toA2aMethod } from "../../../../contracts/a2a/operations.ts";
+import {
+  hasTooManyEntries,
+  isCompleted,
+  readAnswerSchema,
+  readTaskSchema,
+} from "../../../../contracts/a2a/read-task.ts";
 import { paramsToV03 } from "../../../../contracts/a2a/v03/params.ts";
-import { v03ReadAnswerSchema, v03ReadTaskSchema } from "../../../../contracts/a2a/v03/task.ts";
 import { idSchema, optionalText, readableList } from "../../../../contracts/a2a/values.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { type AuthorizedSend, requestHeaders } from "../http/transport.ts";
@@ -64,7 +68,7 @@ export async function postOperation<O extends CalledOperation>(request: {
   const isOthers = envelope === undefined || "error" in envelope || envelope.id !== id;
   if (isOthers) return { passed: { status, retryAfterMs, body, shortened } };
   try {
-    const result = readResult({ operation, version, result: envelope.result });
+    const result = readResult({ operation, result: envelope.result });
     return { result, retryAfterMs, shortened, receivedBytes: body.byteLength };
   } catch (thrown) {
     // A cut string may no longer match the schema.
@@ -84,41 +88,23 @@ const listingSchema = z.object({
   nextPageToken: optionalText(4096),
 });
 
+/** The same for both versions, because agents mix them. */
 const schemas = {
-  "1.0": {
-    SendMessage: readAnswerSchema,
-    GetTask: readTaskSchema,
-    CancelTask: readTaskSchema,
-    ListTasks: listingSchema,
-  },
-  "0.3": {
-    SendMessage: v03ReadAnswerSchema,
-    GetTask: v03ReadTaskSchema,
-    CancelTask: v03ReadTaskSchema,
-    ListTasks: listingSchema,
-  },
+  SendMessage: readAnswerSchema,
+  GetTask: readTaskSchema,
+  CancelTask: readTaskSchema,
+  ListTasks: listingSchema,
 } as const;
 
-type OperationResult<O extends CalledOperation> = z.output<(typeof schemas)["1.0"][O]>;
+type OperationResult<O extends CalledOperation> = z.output<(typeof schemas)[O]>;
 
 /**
  * Throws `invalid_response` for a wrong shape or an unknown state. If the task is completed, the error ends it, because a retry would
  * return the same.
  */
-export function readResult<O extends CalledOperation>(request: {
-  operation: O;
-  version: A2aVersion;
-  result: unknown;
-}): OperationResult<O> {
-  const { operation, version, result } = request;
-  const parsed = hasTooManyEntries(result) ? undefined : schemas[version][operation].safeParse(result);
+export function readResult<O extends CalledOperation>(request: { operation: O; result: unknown }): OperationResult<O> {
+  const { operation, result } = request;
+  const parsed = hasTooManyEntries(result) ? undefined : schemas[operation].safeParse(result);
   if (parsed?.success) return parsed.data as OperationResult<O>;
   throw new SekishoError("invalid_response", { cause: parsed?.error, endsTask: isCompleted(result) });
-}
-
-const stateSchema = z.object({ status: z.object({ state: z.enum(["completed", "TASK_STATE_COMPLETED"]) }) });
-const completedSchema = z.union([stateSchema, z.object({ task: stateSchema })]);
-
-function isCompleted(result: unknown): boolean {
-  return completedSchema.safeParse(result).success;
 }

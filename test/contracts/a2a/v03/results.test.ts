@@ -7,7 +7,7 @@ import { readAnswerSchema } from "../../../../contracts/a2a/read-task.ts";
 import { a2aStateSchema, type StreamEvent } from "../../../../contracts/a2a/task.ts";
 import { paramsToV03, type V03OperationName, v03Operations } from "../../../../contracts/a2a/v03/params.ts";
 import { resultToV03 } from "../../../../contracts/a2a/v03/results.ts";
-import { eventToV03, v03ReadAnswerSchema, v03TaskSchema } from "../../../../contracts/a2a/v03/task.ts";
+import { eventToV03, v03TaskSchema } from "../../../../contracts/a2a/v03/task.ts";
 import published from "../../../fixtures/a2a/v0.3.0-schema.json" with { type: "json" };
 
 import { issuesOf, params, spoilt, streamEvent, wire } from "../arbitraries.ts";
@@ -60,22 +60,20 @@ describe("an answer of 0.3", () => {
 
   it.each<[string, unknown, string[]]>([
     ["nothing", null, [""]],
-    ["what does not say what it is", { ...question, kind: undefined }, ["kind"]],
     ["an update of no task", { kind: "status-update", contextId: "c1", status: { state: "working" } }, ["taskId"]],
-    ["an answer of 1.0", { task: {} }, ["kind"]],
+    ["a task without members", { task: {} }, ["task.id", "task.status"]],
     ["a state that nobody knows", { ...question, status: { state: "unknown" } }, ["status.state"]],
-    ["a state of 1.0", { ...question, status: { state: "TASK_STATE_WORKING" } }, ["status.state"]],
     ["the name of a method as a state", { ...question, status: { state: "toString" } }, ["status.state"]],
     ["a message that says nothing", { kind: "message", parts: [] }, ["parts"]],
   ])("is not %s", (_name, answer, paths) => {
-    expect(issuesOf(v03ReadAnswerSchema.safeParse(answer)).map(({ path }) => path)).toEqual(paths);
+    expect(issuesOf(readAnswerSchema.safeParse(answer)).map(({ path }) => path)).toEqual(paths);
   });
 
   it("is read or refused whatever it is, and what is read 1.0 reads too", () => {
     fc.assert(
       fc.property(spoilt(streamEvent.map(eventToV03)), (answer) => {
         const event = v03EventSchema.safeParse(answer).data;
-        const { data } = v03ReadAnswerSchema.safeParse(answer);
+        const { data } = readAnswerSchema.safeParse(answer);
         if (data) expect(readAnswerSchema.parse(wire(data))).toEqual(data);
         // A client can read whatever the schema of events takes.
         if (event && ("task" in event || "message" in event)) expect(data).toEqual(readAnswerSchema.parse(wire(event)));

@@ -25,7 +25,7 @@ function outcomeOf(state: string, { message, ...more }: { message?: object; [mem
 function bothVersions(result: SendResult) {
   const [outcome, old] = (["1.0", "0.3"] as const).map((version) => {
     const wire = version === "1.0" ? result : resultToV03({ operation: "SendMessage", result });
-    const read = readResult({ operation: "SendMessage", version, result: JSON.parse(JSON.stringify(wire)) });
+    const read = readResult({ operation: "SendMessage", result: JSON.parse(JSON.stringify(wire)) });
     return toZoneResult({ result: read, retryAfterMs: undefined });
   });
   expect(old).toEqual(outcome);
@@ -98,14 +98,14 @@ describe("what comes of an A2A task", () => {
     ["empty", { raw: "", url: "" }],
   ])("has a text for a text if its other contents are %s", (_what, unset) => {
     const message = { messageId: "m1", role: "ROLE_AGENT", parts: [{ text: "here", ...unset }] };
-    const result = readResult({ operation: "SendMessage", version: "1.0", result: { message } });
+    const result = readResult({ operation: "SendMessage", result: { message } });
     expect(toZoneResult({ result, retryAfterMs: undefined })).toEqual({ status: "success", response_text: "here" });
   });
 
   it("has bytes in several lines of base64, and passes on broken ones to be counted", () => {
     const parts = [{ text: "here" }, { raw: "YWJj\r\nZA==\n", filename: "a" }, { raw: "%%%", filename: "b" }];
     const message = { messageId: "m1", role: "ROLE_AGENT", parts };
-    const result = readResult({ operation: "SendMessage", version: "1.0", result: { message } });
+    const result = readResult({ operation: "SendMessage", result: { message } });
     expect(toZoneResult({ result, retryAfterMs: undefined })).toMatchObject({
       artifacts: [
         { name: "a", base64: "YWJjZA==" },
@@ -360,30 +360,111 @@ describe("a message instead of a task", () => {
   });
 });
 
+describe("an answer in the forms of either version, or of neither,", () => {
+  const of10 = { id: "t1", contextId: "c1", status: { state: "TASK_STATE_COMPLETED" } };
+  const of03 = { ...of10, status: { state: "completed" } };
+  const artifacts10 = [{ artifactId: "a", parts: [{ text: "HELLO" }] }];
+  const artifacts03 = [{ artifactId: "a", parts: [{ kind: "text", text: "HELLO" }] }];
+  const holding = (...parts: object[]) => ({ ...of10, artifacts: [{ artifactId: "a", parts }] });
+
+  it.each<[string, object]>([
+    ["a task of 1.0", { task: { ...of10, artifacts: artifacts10 } }],
+    ["a bare task of 1.0", { ...of10, artifacts: artifacts10 }],
+    ["a bare task of 1.0 with a kind", { kind: "task", ...of10, artifacts: artifacts10 }],
+    ["a task of 0.3", { kind: "task", ...of03, artifacts: artifacts03 }],
+    ["a task of 0.3 in a member", { task: { kind: "task", ...of03, artifacts: artifacts03 }, message: null }],
+    ["a task of 0.3 without a kind", { ...of03, artifacts: artifacts03 }],
+    ["a task of 0.3 without any kinds", { ...of03, artifacts: artifacts10 }],
+    ["a task of 0.3 with a message of another kind", { ...of03, kind: "task", artifacts: artifacts03, message: "ok" }],
+    ["a task whose kind is null", { ...of03, kind: null, artifacts: artifacts03 }],
+    ["a task in another case", { ...of10, status: { state: "Completed" }, artifacts: artifacts10 }],
+    ["a message of 1.0", { message: { messageId: "m", role: "ROLE_AGENT", parts: [{ text: "HELLO" }] } }],
+    ["a message of 0.3", { kind: "message", role: "agent", parts: [{ kind: "text", text: "HELLO" }] }],
+    ["a message of 0.3 in a member", { message: { role: "agent", parts: [{ kind: "text", text: "HELLO" }] } }],
+    ["a message without a kind", { role: "agent", messageId: "m", parts: [{ kind: "text", text: "HELLO" }] }],
+    ["a part with a type", holding({ type: "text", text: "HELLO" })],
+    ["a part in a root", holding({ root: { kind: "text", text: "HELLO" } })],
+    ["an answer in the history alone", { ...of03, history: [{ role: "agent", parts: [{ text: "HELLO" }] }] }],
+  ])("is read from %s", (_, result) => {
+    const read = readResult({ operation: "SendMessage", result });
+    expect(toZoneResult({ result: read, retryAfterMs: undefined })).toEqual({
+      status: "success",
+      response_text: "HELLO",
+    });
+  });
+
+  it.each<[string, object]>([
+    ["bare", of03],
+    ["in a member", { task: of10 }],
+  ])("is read where a task is due: %s", (_, result) => {
+    expect(readResult({ operation: "GetTask", result })).toMatchObject({ id: "t1" });
+  });
+
+  it.each<[string, object]>([
+    ["of 0.3", { kind: "file", file: { uri: "https://f.example/a", name: "a", mimeType: "text/csv" } }],
+    ["of 1.0", { url: "https://f.example/a", filename: "a", mediaType: "text/csv" }],
+    ["of the proto of 0.3", { file: { fileWithUri: "https://f.example/a", name: "a", mimeType: "text/csv" } }],
+  ])("has files %s", (_, part) => {
+    const read = readResult({ operation: "SendMessage", result: holding({ text: "HELLO" }, part) });
+    expect(toZoneResult({ result: read, retryAfterMs: undefined })).toMatchObject({
+      artifacts: [{ url: "https://f.example/a", name: "a", mimetype: "text/csv" }],
+    });
+  });
+
+  it.each<[string, object]>([
+    ["of 1.0", { statusUpdate: { taskId: "t1", status: { state: "TASK_STATE_WORKING" } } }],
+    ["of 0.3", { kind: "artifact-update", taskId: "t1", artifact: {} }],
+    ["without a kind", { taskId: "t1", status: { state: "working" } }],
+    ["of an artifact without a kind", { taskId: "t1", artifact: {} }],
+  ])("is polled for after an update %s", (_, result) => {
+    const read = readResult({ operation: "SendMessage", result });
+    expect(toZoneResult({ result: read, retryAfterMs: undefined })).toEqual({ status: "accepted", task_id: "t1" });
+  });
+
+  it.each(["canceled", "cancelled", "TASK_STATE_CANCELLED"])("may spell its state %s", (state) => {
+    expect(readResult({ operation: "GetTask", result: { id: "t1", status: { state } } })).toMatchObject({
+      status: { state: "TASK_STATE_CANCELED" },
+    });
+  });
+});
+
 describe("a shape that A2A does not have", () => {
   const task = (status: object) => ({ id: "t1", contextId: "c1", status });
   it.each([
-    ["1.0", { task: task({ state: "TASK_STATE_UNSPECIFIED" }) }],
-    ["1.0", { task: task({ state: "TASK_STATE_DREAMING" }) }],
-    ["1.0", { task: task({ state: "completed" }) }],
-    ["1.0", { kind: "task", ...task({ state: "completed" }) }],
-    ["1.0", { message: { ...says("hi"), parts: [] } }],
-    ["1.0", { status: "success", response_text: "hi" }],
-    ["1.0", null],
-    ["0.3", { kind: "task", ...task({ state: "unknown" }) }],
-    ["0.3", { task: task({ state: "TASK_STATE_COMPLETED" }) }],
-    ["0.3", "task"],
-  ] as const)("breaks the contract (%s): %j", (version, result) => {
-    expect(() => readResult({ operation: "SendMessage", version, result })).toThrow(
+    { task: task({ state: "TASK_STATE_UNSPECIFIED" }) },
+    { task: task({ state: "TASK_STATE_DREAMING" }) },
+    { task: { status: { state: "completed" } } },
+    { message: { ...says("hi"), parts: [] } },
+    { status: "success", response_text: "hi" },
+    { kind: "task", ...task({ state: "unknown" }) },
+    { kind: "dream", ...task({ state: "completed" }) },
+    "task",
+    [task({ state: "completed" })],
+    null,
+  ] as const)("breaks the contract: %j", (result) => {
+    expect(() => readResult({ operation: "SendMessage", result })).toThrow(
       expect.objectContaining({ reason: "invalid_response" }),
     );
+  });
+
+  it("breaks the contract as a message where a task is due", () => {
+    expect(() => readResult({ operation: "GetTask", result: { message: says("hi") } })).toThrow(
+      expect.objectContaining({ reason: "invalid_response", endsTask: false }),
+    );
+  });
+
+  it.each<[string, object]>([
+    ["bare", { kind: "task", ...task({ state: "completed" }), artifacts: 7 }],
+    ["in a member", { task: { ...task({ state: "TASK_STATE_COMPLETED" }), artifacts: 7 } }],
+  ])("ends the task if it is completed: %s", (_, result) => {
+    expect(() => readResult({ operation: "SendMessage", result })).toThrow(expect.objectContaining({ endsTask: true }));
   });
 });
 
 describe("lists that nobody reads", () => {
   const zeros = Array.from({ length: 500_000 }, () => 0);
   const completed = { id: "t1", contextId: "c1", status: { state: "TASK_STATE_COMPLETED", message: says("Done.") } };
-  const read = (result: object) => () => readResult({ operation: "SendMessage", version: "1.0", result });
+  const read = (result: object) => () => readResult({ operation: "SendMessage", result });
 
   it.each([
     ["artifacts", { task: { ...completed, artifacts: zeros } }],

@@ -1,0 +1,106 @@
+/** Collects a model's answer from its stream: leaves out its reasoning, reports what is written so far, and judges how it ended. */
+import { maxResultBytes } from "../../../contracts/limits.ts";
+import type { AgentContext, AgentTask, TaskUpdate } from "./agent.ts";
+import { createPartialReporter } from "./partial-reporter.ts";
+import { removeReasoning } from "./reasoning.ts";
+
+/** `stopReason` is undefined for a stream that broke off. */
+export type AnswerEnd = { stopReason?: string | undefined; usage?: Record<string, unknown> | undefined };
+
+export type ModelAnswer = {
+  /** Returns the updates to report now. */
+  add(text: string): TaskUpdate[];
+  /** True if the host rejects the answer as too large, so that the rest of the stream is not needed. */
+  isTooLarge(): boolean;
+  end(end: AnswerEnd): TaskUpdate;
+};
+
+type AnswerContext = { task: Pick<AgentTask, "text">; log: AgentContext["log"] };
+
+/**
+ * The result begins the answer of one task. Some templates leave out the tag that opens the reasoning. Once a model has answered like that, its
+ * later answers are reported from the closing tag on only.
+ */
+export function createModelAnswers({ now }: { now: () => number }): (context: AnswerContext) => ModelAnswer {
+  let lacksOpeningTag = false;
+  return ({ task, log }) => {
+    const report = createPartialReporter({ now });
+    let written = "";
+    /** The visible text cannot reach the limit before the written text is as long as this. */
+    let checkedAgainAt = maxResultBytes;
+
+    function readPartial(): string {
+      const partial = removeReasoning(written, { isWhole: false });
+      return lacksOpeningTag && partial.reasoning === "none" ? "" : partial.text;
+    }
+
+    return {
+      add(text) {
+        written += text;
+        return report(readPartial);
+      },
+      isTooLarge() {
+        if (written.length <= checkedAgainAt) return false;
+        const { length } = removeReasoning(written, { isWhole: true }).text;
+        checkedAgainAt = written.length + Math.max(maxResultBytes - length, minStep);
+        return length > maxResultBytes;
+      },
+      end({ stopReason, usage }) {
+        const answer = removeReasoning(written, { isWhole: true });
+        lacksOpeningTag ||= answer.reasoning === "unopened";
+        const { text } = answer;
+        const ending = toEnding(stopReason);
+        if (text.length <= maxResultBytes && (text.trim() === "" || ending === "failed")) {
+          log.warn("model_without_answer", { reason: "execution_failed", status: toStatus(stopReason) });
+          return { type: "failure", reason: "execution_failed" };
+        }
+        const shown = ending === "cut" ? withCutNote({ text, question: task.text }) : text;
+        return { type: "answer", text: shown, ...(usage && { usage }) };
+      },
+    };
+  };
+}
+
+/** Checking each part of a long stream would take quadratic time. */
+const minStep = 4096;
+
+/** What endpoints say of an answer that reached a limit of length, in lower case. */
+const cutReasons: readonly string[] = [
+  ...["length", "max_tokens", "max_output_tokens", "max_completion_tokens", "model_length", "token_limit"],
+  ...["context_length_exceeded", "model_context_window_exceeded"],
+];
+/** What they say of an answer that broke off, or from which a filter took parts. */
+const failedReasons: readonly string[] = [
+  ...["content_filter", "content_filtered", "safety", "recitation", "blocklist", "prohibited_content", "sensitive"],
+  ...["error", "network_error", "abort", "aborted", "cancelled", "canceled", "insufficient_system_resource"],
+  ...["malformed_model_output", "malformed_tool_use", "malformed_function_call"],
+];
+
+function toEnding(stopReason: string | undefined): "whole" | "cut" | "failed" {
+  if (stopReason === undefined) return "failed";
+  const reason = stopReason.toLowerCase();
+  if (cutReasons.includes(reason)) return "cut";
+  return failedReasons.includes(reason) ? "failed" : "whole";
+}
+
+/** Logs a word only, because an endpoint may write anything there. */
+function toStatus(stopReason = ""): string | undefined {
+  return /^[a-z_]{1,40}$/i.test(stopReason) ? stopReason : undefined;
+}
+
+const japanese = /[\p{Script=Hiragana}\p{Script=Katakana}]/u;
+
+/** Says in the language of the conversation that the answer is not whole. The note must not end up in a code block that was cut. */
+function withCutNote({ text, question }: { text: string; question: string }): string {
+  const note = japanese.test(text + question)
+    ? "回答がモデルの長さの上限に達したため、途中で切れています。"
+    : "This answer was cut off because it reached the model's length limit.";
+  const [fence = ""] = findOpenFence(text);
+  return [text.trimEnd(), fence, `\n${note}`].filter((line) => line !== "").join("\n");
+}
+
+/** The fence of the code block that the text ends in. */
+function findOpenFence(text: string): string[] {
+  const fences = [...text.matchAll(/^[ \t]*(`{3,}|~{3,})/gm)].map(([, fence = ""]) => fence);
+  return fences.length % 2 === 0 ? [] : fences.slice(-1);
+}
