@@ -18,11 +18,11 @@ import { encodeButton } from "../lambdas/verification/slack/messages/buttons.ts"
 import { interactionIdOf, requestIdOf, sessionIdOf } from "../lambdas/verification/task/routing.ts";
 import { threadIdOf } from "../lambdas/verification/task/thread.ts";
 import { createHistoryId, createHistoryState } from "../lambdas/verification/usage/entry.ts";
-import { sampleAsk, sampleTask } from "./verification/task/sample.ts";
+import { sampleTask } from "./verification/task/sample.ts";
 
 const requestId = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
 const zoneSecret = "a secret of the zone, 32 bytes long";
-const { message } = sampleAsk();
+const conversation = { channel: "C1", threadTs: "1760000000.000100" };
 
 const values: readonly (readonly [name: string, value: unknown, expected: unknown])[] = [
   [
@@ -37,22 +37,22 @@ const values: readonly (readonly [name: string, value: unknown, expected: unknow
   ],
   [
     "session id of a thread",
-    sessionIdOf({ message, perTask: undefined, zoneSecret }),
+    sessionIdOf({ appId: "A1", conversation, perTask: undefined, zoneSecret }),
     "s-6152e08ce511a9c5f47fdfb7bbbd58a4bdb23cbd8f05fdf248c2a89b93a3ecc3",
   ],
   [
     "session id of a reply",
-    sessionIdOf({ message: { ...message, threadTs: "1.000100" }, perTask: undefined, zoneSecret }),
+    sessionIdOf({ appId: "A1", conversation: { channel: "C1", threadTs: "1.000100" }, perTask: undefined, zoneSecret }),
     "s-b17417f6d8e6880fce0e2fdab8825fe99e699eb2f7457519cb661dc441a3aa2d",
   ],
   [
-    "session id of a direct message",
-    sessionIdOf({ message: { ...message, direct: true }, perTask: undefined, zoneSecret }),
+    "session id of a direct message that is one conversation",
+    sessionIdOf({ appId: "A1", conversation: { channel: "C1" }, perTask: undefined, zoneSecret }),
     "s-d7cbeccc936597c8da8b1f205f9daac9063298a5a9bc6757981ae2869d852330",
   ],
   [
     "session id of one task",
-    sessionIdOf({ message, perTask: requestId, zoneSecret }),
+    sessionIdOf({ appId: "A1", conversation, perTask: requestId, zoneSecret }),
     "s-4ec30422e4640f41c580424b079645f43fc2b18b43646cbe0843e7632e993583",
   ],
   [

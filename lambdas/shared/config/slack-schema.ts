@@ -35,6 +35,12 @@ export const slackSchema = z.strictObject({
     .boolean()
     .default(true)
     .describe("Takes replies without a mention in threads in which the bot was asked before."),
+  directMessages: z
+    .enum(["threads", "one-conversation"])
+    .default("threads")
+    .describe(
+      "What a conversation in a direct message is. threads: each thread, as in a channel; a message outside of a thread begins a new one. one-conversation: the whole direct message, so that the agent's memory spans all of it.",
+    ),
   helpWord: z
     .boolean()
     .default(true)

@@ -161,6 +161,7 @@ export function createPolicy(options: {
     fileCountOf: (task) => createOutgoingFiles(task).length,
     threadReplies: config.slack.threadReplies,
     helpWord: config.slack.helpWord,
+    oneDirectConversation: config.slack.directMessages === "one-conversation",
     commandsPrivately: config.slack.command?.answerIn === "person",
     sweepAfterMs: config.limits.sweepAfterMs,
   };

@@ -46,7 +46,7 @@ export const userMessageSchema = z.object({
   userTeam: z.string().optional(),
   ts: z.string(),
   threadTs: z.string().optional(),
-  /** A direct message: the whole channel is one conversation. */
+  /** It is in the direct message between the person and the bot. */
   direct: z.boolean(),
   text: z.string(),
   /** The bot's own users, whose mentions were removed from the text. */

@@ -3,8 +3,7 @@
  * gives the same id on every machine.
  */
 import { createHash, createHmac } from "node:crypto";
-import type { UserMessage } from "./messages.ts";
-import type { Task, TaskCall } from "./task.ts";
+import { type Task, type TaskCall, threadRefOf } from "./task.ts";
 
 /** The part of the configuration and of the zone that the task machine needs. */
 export type Policy = {
@@ -17,6 +16,8 @@ export type Policy = {
   threadReplies: boolean;
   /** True if a message that is nothing but the word for help is answered without a task. */
   helpWord: boolean;
+  /** True if a direct message with a person is one conversation. Otherwise each of its threads is one, as in a channel. */
+  oneDirectConversation: boolean;
   /** True if a slash command is answered in the direct message with the person. */
   commandsPrivately: boolean;
   /** The time between delivery and cleanup. A post that timed out must have arrived by then. */
@@ -152,38 +153,40 @@ export function inNewSession(task: Task, policy: Policy): Task {
   return withCall(task, { ownSessions, isSessionNew: true, sessionId });
 }
 
-/** Returns the thread's session, or the task's own if each task has one (`isOwn`) or this one had to begin one. */
+/** Returns the conversation's session, or the task's own if each task has one (`isOwn`) or this one had to begin one. */
 function sessionOf(
-  { id, message, threadRef }: Task,
-  {
-    isOwn,
-    ownSessions = 0,
-    policy: { zoneSecret },
-  }: { isOwn: boolean; ownSessions?: number | undefined; policy: Policy },
+  task: Task,
+  { isOwn, ownSessions = 0, policy }: { isOwn: boolean; ownSessions?: number | undefined; policy: Policy },
 ): string {
-  const own = ownSessions > 0 ? `${id}/${ownSessions}` : id;
+  const { zoneSecret } = policy;
+  const own = ownSessions > 0 ? `${task.id}/${ownSessions}` : task.id;
+  const conversation = conversationOf(task, policy);
   return sessionIdOf({
-    message,
-    threadRef,
+    appId: task.message.appId,
+    conversation,
     perTask: isOwn || ownSessions > 0 ? own : undefined,
-    zoneSecret: zoneSecret && secretOfConversation({ message, threadRef, zoneSecret }),
+    zoneSecret: zoneSecret && secretOfConversation({ conversation, zoneSecret }),
   });
+}
+
+/** What shares a session: a thread, or without `threadTs` the whole of a direct message. */
+export type Conversation = { channel: string; threadTs?: string | undefined };
+
+/** Ids of direct messages begin with D. */
+function conversationOf(task: Task, { oneDirectConversation }: Policy): Conversation {
+  const { channel, threadTs } = threadRefOf(task);
+  return oneDirectConversation && channel.startsWith("D") ? { channel } : { channel, threadTs };
 }
 
 /**
  * Returns the secret that keys a conversation's ids. A conversation that may have begun before the secret was replaced keeps the former one,
- * and so its session: a thread by the time of its first message, a direct message always.
+ * and so its session: a thread by the time of its first message, a whole direct message always.
  */
-export function secretOfConversation(request: {
-  message: Pick<UserMessage, "ts" | "threadTs" | "direct">;
-  threadRef?: { threadTs: string } | undefined;
-  zoneSecret: ZoneSecretValues;
-}): string {
-  const { message, threadRef, zoneSecret } = request;
+export function secretOfConversation(request: { conversation: Conversation; zoneSecret: ZoneSecretValues }): string {
+  const { conversation, zoneSecret } = request;
   const { current, former } = zoneSecret;
   if (former === undefined) return current;
-  const beganAtMs = Number(threadRef?.threadTs ?? message.threadTs ?? message.ts) * 1000;
-  return !message.direct && beganAtMs >= former.beforeMs ? current : former.value;
+  return Number(conversation.threadTs) * 1000 >= former.beforeMs ? current : former.value;
 }
 
 /** Sekisho's random namespace. Never change it, because another value would make every post look new. */
@@ -234,26 +237,25 @@ export function retryIdOf({ originalId, count }: { originalId: string; count: nu
 }
 
 /**
- * Derives the session id, which keeps a conversation on one warm runtime, from app, channel and thread (in a direct message: the channel).
- * It is keyed with the zone's secret, so that knowing the thread is not enough to compute it. With `perTask` (a request id) each task has
- * a session of its own, so that stopping it affects no other task.
+ * Derives the session id, which keeps a conversation on one warm runtime, from the app and the conversation. It is keyed with the zone's
+ * secret, so that knowing the thread is not enough to compute it. With `perTask` (a request id) each task has a session of its own, so that
+ * stopping it affects no other task.
  */
 export function sessionIdOf({
-  message,
-  threadRef,
+  appId,
+  conversation: { channel, threadTs },
   perTask,
   zoneSecret,
 }: {
-  message: Pick<UserMessage, "appId" | "channel" | "ts" | "threadTs" | "direct">;
-  threadRef?: { channel: string; threadTs: string } | undefined;
+  appId: string;
+  conversation: Conversation;
   perTask: string | undefined;
   zoneSecret: string | undefined;
 }): string {
   // Without the secret, anyone could compute the id.
   if (!zoneSecret) throw new Error("A session id needs the zone's secret.");
-  const { channel, threadTs } = threadRef ?? { channel: message.channel, threadTs: message.threadTs ?? message.ts };
-  const conversation = message.direct ? channel : [channel, threadTs];
-  const name = JSON.stringify(["session", message.appId, conversation, perTask ?? null]);
+  const conversation = threadTs === undefined ? channel : [channel, threadTs];
+  const name = JSON.stringify(["session", appId, conversation, perTask ?? null]);
   return `s-${createHmac("sha256", zoneSecret).update(name).digest("hex")}`;
 }
 

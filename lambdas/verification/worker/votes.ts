@@ -15,7 +15,7 @@ import type { ButtonClickRefusal } from "../slack/messages/question.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { ButtonClick, VoteGiven } from "../task/messages.ts";
 import { secretOfConversation, voterIdOf, type ZoneSecretValues } from "../task/routing.ts";
-import { hasFailedDelivery, queueGroupOf, type Task } from "../task/task.ts";
+import { hasFailedDelivery, queueGroupOf, type Task, threadRefOf } from "../task/task.ts";
 import { createHistoryId, type HistoryEntry, withVotes } from "../usage/entry.ts";
 
 type Vote = NonNullable<Task["votes"]>[number];
@@ -88,9 +88,8 @@ export function createVotes(options: {
       if (!(await gate.mayAskThere({ task, person, signal }))) return { type: "not_yours" };
       if (task.outcome?.type !== "answer" && !isAnswerErased(task)) return { type: "over" };
       if (task.lease !== undefined && task.lease.untilMs > now()) return "held";
-      const { message, threadRef } = task;
-      const secret = secretOfConversation({ message, threadRef, zoneSecret: await zoneSecret() });
-      const voterId = voterIdOf({ team: message.team, user: person.user, zoneSecret: secret });
+      const secret = secretOfConversation({ conversation: threadRefOf(task), zoneSecret: await zoneSecret() });
+      const voterId = voterIdOf({ team: task.message.team, user: person.user, zoneSecret: secret });
       const item = withVote(task, { voterId, vote, atMs });
       // Another writer was first.
       if (item !== task && (await store.replace({ item })) === undefined) return "held";

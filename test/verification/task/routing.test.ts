@@ -3,15 +3,21 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 import { sessionIdSchema } from "../../../contracts/methods.ts";
+import { next } from "../../../lambdas/verification/task/machine.ts";
 import {
+  type Conversation,
+  chooseDestination,
+  type Policy,
   requestIdOf,
   retryIdOf,
   secretOfConversation,
   sessionIdOf,
   uuidV5,
+  type ZoneSecretValues,
 } from "../../../lambdas/verification/task/routing.ts";
+import { receivedTask, type Task } from "../../../lambdas/verification/task/task.ts";
 import { forAll } from "../../doubles/for-all.ts";
-import { sampleAsk, sampleZoneSecret } from "./sample.ts";
+import { askedAtMs, sampleAsk, sampleCall, samplePolicy, sampleTask } from "./sample.ts";
 
 const dns = "6ba7b810-9dad-11d1-80b4-00c04fd430c8";
 const url = "6ba7b811-9dad-11d1-80b4-00c04fd430c8";
@@ -78,59 +84,93 @@ describe("the request id of a retry", () => {
   });
 });
 
-const idOf = (message: Parameters<typeof sampleAsk>[0], perTask?: string, zoneSecret: string = sampleZoneSecret) =>
-  sessionIdOf({ message: sampleAsk(message).message, perTask, zoneSecret });
+type Changes = Parameters<typeof sampleAsk>[0];
+
+/** The session in which a message's task is sent. */
+function sessionOf(message: Changes, { task, policy }: { task?: Partial<Task>; policy?: Partial<Policy> } = {}) {
+  const received = { ...receivedTask(sampleAsk(message)), ...task };
+  return chooseDestination(received, { ...samplePolicy(), ...policy })?.call?.sessionId ?? "";
+}
+
+const another = { id: "1d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d" };
+const secretOf = (secret: ZoneSecretValues) => ({ policy: { zoneSecret: secret } });
+const direct = { direct: true, channel: "D1" };
+const oneConversation = { policy: { oneDirectConversation: true } };
 
 describe("the session id", () => {
-  it("is the same for the message that starts a thread and for the replies to it", () => {
-    expect(idOf({ ts: "1.1" })).toBe(idOf({ ts: "2.2", threadTs: "1.1" }));
+  it.each([{}, direct])("is the same for the message that starts a thread and for the replies to it: %j", (where) => {
+    expect(sessionOf({ ...where, ts: "1.1" })).toBe(sessionOf({ ...where, ts: "2.2", threadTs: "1.1" }));
   });
 
   it("differs between threads, channels and apps", () => {
-    const ids = [idOf({}), idOf({ ts: "9.9" }), idOf({ channel: "C2" }), idOf({ appId: "A2" })];
+    const ids = [sessionOf({}), sessionOf({ ts: "9.9" }), sessionOf({ channel: "C2" }), sessionOf({ appId: "A2" })];
     expect(new Set(ids).size).toBe(4);
   });
 
-  it("is the channel's in a direct message", () => {
-    expect(idOf({ direct: true, ts: "1.1" })).toBe(idOf({ direct: true, ts: "2.2" }));
+  it("differs between the threads of a direct message, so that an agent's memory does not cross them", () => {
+    expect(sessionOf({ ...direct, ts: "1.1" })).not.toBe(sessionOf({ ...direct, ts: "2.2" }));
+  });
+
+  it("is the same in a whole direct message that is one conversation", () => {
+    const ids = [{ ts: "1.1" }, { ts: "2.2" }, { ts: "3.3", threadTs: "1.1" }].map((post) =>
+      sessionOf({ ...direct, ...post }, oneConversation),
+    );
+    expect(new Set(ids).size).toBe(1);
+    expect(sessionOf({ ...direct, channel: "D2" }, oneConversation)).not.toBe(ids[0]);
+    expect(sessionOf({}, oneConversation)).toBe(sessionOf({}));
+  });
+
+  it("is the same for a slash command that is answered in a direct message and for the replies there", () => {
+    const threadRef = { channel: "D1", threadTs: "5.5" };
+    for (const options of [{}, oneConversation]) {
+      const command = sessionOf({ command: true }, { ...options, task: { threadRef } });
+      expect(command).toBe(sessionOf({ ...direct, ts: "6.6", threadTs: "5.5" }, options));
+    }
+  });
+
+  it("stays with a task that was sent, also where its thread would have another one now", () => {
+    const call = sampleCall({ sessionId: "s-of-the-whole-direct-message", arrival: "in_doubt" });
+    const task = { ...sampleTask({ call }), message: sampleAsk(direct).message, state: "sent" as const };
+    const { task: sent } = next({
+      task,
+      event: { type: "woken", nowMs: askedAtMs, resumed: false },
+      policy: samplePolicy(),
+    });
+    expect(sent.call?.sessionId).toBe("s-of-the-whole-direct-message");
   });
 
   it("is the task's own where the session is stopped after it", () => {
-    expect(idOf({}, "a")).not.toBe(idOf({}, "b"));
+    const options = { policy: samplePolicy({ stopAfterResult: true }) };
+    expect(sessionOf({}, options)).not.toBe(sessionOf({}, { ...options, task: another }));
   });
 
   it("is another one in a zone with another secret, so that nobody can compute it", () => {
-    expect(idOf({}, undefined, "another secret")).not.toBe(idOf({}));
+    expect(sessionOf({}, secretOf({ current: "another secret" }))).not.toBe(sessionOf({}));
   });
 
   it("is none without a secret", () => {
+    const conversation = { channel: "C1", threadTs: "1.1" };
     for (const zoneSecret of ["", undefined]) {
-      const { message } = sampleAsk({});
-      expect(() => sessionIdOf({ message, perTask: undefined, zoneSecret })).toThrow(/secret/);
+      expect(() => sessionIdOf({ appId: "A1", conversation, perTask: undefined, zoneSecret })).toThrow(/secret/);
     }
   });
 
   it("keeps the former secret for conversations that may have begun before it was replaced, until it is dropped", () => {
-    const beforeMs = 1_762_750_000_000;
-    const former = { value: "former", beforeMs };
-    const secretOf = (message: Parameters<typeof sampleAsk>[0], threadRef?: { threadTs: string }) =>
-      secretOfConversation({
-        message: sampleAsk(message).message,
-        threadRef,
-        zoneSecret: { current: "current", former },
-      });
-    expect(secretOf({ ts: "1762749999.999999" })).toBe("former");
-    expect(secretOf({ ts: "1762750000.000000" })).toBe("current");
-    expect(secretOf({ ts: "1762759999.000000", threadTs: "1762740000.000000" })).toBe("former");
-    expect(secretOf({ ts: "1762759999.000000" }, { threadTs: "1762740000.000000" })).toBe("former");
-    expect(secretOf({ ts: "1762759999.000000", direct: true })).toBe("former");
+    const former = { value: "former", beforeMs: 1_762_750_000_000 };
+    const keyOf = (conversation: Conversation) =>
+      secretOfConversation({ conversation, zoneSecret: { current: "current", former } });
+    expect(keyOf({ channel: "C1", threadTs: "1762749999.999999" })).toBe("former");
+    expect(keyOf({ channel: "D1", threadTs: "1762750000.000000" })).toBe("current");
+    expect(keyOf({ channel: "D1" })).toBe("former");
     // The trigger id of a slash command says no time.
-    expect(secretOf({ ts: "1762759999.1.abc" })).toBe("former");
-    const message = sampleAsk({ ts: "1762749999.999999" }).message;
-    expect(secretOfConversation({ message, zoneSecret: { current: "current" } })).toBe("current");
+    expect(keyOf({ channel: "C1", threadTs: "1762759999.1.abc" })).toBe("former");
+    const zoneSecret = { current: "current" };
+    expect(secretOfConversation({ conversation: { channel: "C1", threadTs: "1.1" }, zoneSecret })).toBe("current");
+    const ofThread = sessionOf({ ts: "1762749999.999999" }, secretOf({ current: "new", former }));
+    expect(ofThread).toBe(sessionOf({ ts: "1762749999.999999" }, secretOf({ current: "former" })));
   });
 
   it("is one that every runtime takes", () => {
-    expect(sessionIdSchema.safeParse(idOf({})).success).toBe(true);
+    expect(sessionIdSchema.safeParse(sessionOf({})).success).toBe(true);
   });
 });

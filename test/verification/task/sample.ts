@@ -57,12 +57,14 @@ export function samplePolicy({
   routed = true,
   threadReplies = true,
   helpWord = true,
+  oneDirectConversation = false,
   commandsPrivately = false,
   ...destination
 }: Partial<{
   routed: boolean;
   threadReplies: boolean;
   helpWord: boolean;
+  oneDirectConversation: boolean;
   commandsPrivately: boolean;
   deadlineMs: number;
   address: string;
@@ -79,6 +81,7 @@ export function samplePolicy({
     fileCountOf: (task) => createOutgoingFiles(task).length,
     threadReplies,
     helpWord,
+    oneDirectConversation,
     commandsPrivately,
     sweepAfterMs: 120_000,
     zoneSecret: { current: sampleZoneSecret },
