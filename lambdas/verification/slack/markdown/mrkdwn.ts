@@ -170,8 +170,8 @@ function linkMrkdwn({ link, label, within }: { link: Link; label: string; within
     return isNamed ? `${shown} (${storeSigns(address)})` : storeSigns(address);
   if (within.disguised.has(link)) return isNamed ? `${shown} (<${address}>)` : `<${address}>`;
   const target = escapeText(href.replace(/[|<>\s]/g, (character) => encodeURIComponent(character)));
-  const isShown = ["", target, target.replace(/^mailto:/, "")].some((each) => storeSigns(each) === shown);
-  return isShown ? `<${target}>` : `<${target}|${shown}>`;
+  const written = storeSigns(target);
+  return shown === "" || shown === written || `mailto:${shown}` === written ? `<${target}>` : `<${target}|${shown}>`;
 }
 
 function text(value: string): Piece {
@@ -184,7 +184,7 @@ function escapeText(value: string): string {
 }
 
 function escapePiece(value: string): string {
-  return storeSigns(escapeText(value));
+  return storeSigns(escapeMrkdwn(removeJoiners(value)));
 }
 
 const minWidth = 3;
