@@ -133,8 +133,9 @@ function tableTree({ header, rows }: Table): DisplayNode {
   return createNode("table", [row("th", header), ...rows.map((cells) => row("td", cells))]);
 }
 
+/** Slack formats between signs that no blank follows or precedes: `2 * 3 * 4` stays as it is. */
 const pieces =
-  /(```[\s\S]*?```|`[^`\n]+`|<[^<>\n]+>|(?<![\w*])\*[^*\n]+\*(?![\w*])|(?<![\w_])_[^_\n]+_(?![\w_])|(?<![\w~])~[^~\n]+~(?![\w~])|:[a-z0-9_+'-]+:)/;
+  /(```[\s\S]*?```|`[^`\n]+`|<[^<>\n]+>|(?<![\w*])\*(?!\s)[^*\n]+(?<!\s)\*(?![\w*])|(?<![\w_])_(?!\s)[^_\n]+(?<!\s)_(?![\w_])|(?<![\w~])~(?!\s)[^~\n]+(?<!\s)~(?![\w~])|:[a-z0-9_+'-]+:)/;
 
 /** Slack's mrkdwn (https://docs.slack.dev/messaging/formatting-message-text). `nameOf` names a mentioned user or channel. */
 export function createMrkdwnTree(text: string, nameOf: (id: string) => string): DisplayNode[] {
@@ -166,7 +167,9 @@ export function createMrkdwnTree(text: string, nameOf: (id: string) => string): 
 }
 
 function inline(text: string, nameOf: (id: string) => string): DisplayNode[] {
-  return text.split(pieces).flatMap((piece): DisplayNode[] => {
+  return text.split(pieces).flatMap((piece, index): DisplayNode[] => {
+    // Every second piece is a match. The text between two may look like one.
+    if (index % 2 === 0) return piece === "" ? [] : [decodeSlackEntities(piece)];
     const inner = piece.slice(1, -1);
     if (piece.startsWith("```") && piece.length > 5)
       return [createNode("pre", [decodeSlackEntities(piece.slice(3, -3).trim())])];
@@ -175,8 +178,7 @@ function inline(text: string, nameOf: (id: string) => string): DisplayNode[] {
     if (/^\*.+\*$/.test(piece)) return [createNode("strong", inline(inner, nameOf))];
     if (/^_.+_$/.test(piece)) return [createNode("em", inline(inner, nameOf))];
     if (/^~.+~$/.test(piece)) return [createNode("del", inline(inner, nameOf))];
-    if (/^:.+:$/.test(piece)) return [findEmoji(inner)];
-    return piece === "" ? [] : [decodeSlackEntities(piece)];
+    return [findEmoji(inner)];
   });
 }
 

@@ -72,6 +72,7 @@ describe("Markdown on the page", () => {
 describe("mrkdwn on the page", () => {
   it.each([
     ["*b* _i_ ~s~ `c` a_b_c 2*3*4", "[strong:b] [em:i] [del:s] [code:c] a_b_c 2*3*4"],
+    ["2 * 3 * 4 ___ _ a _ ~ b ~", "2 * 3 * 4 ___ _ a _ ~ b ~"],
     ["<@U1> in <#C1|general>, <!here>", "[mention:@name of U1] in [mention:#general], [mention:@here]"],
     ["<https://example.com|here> &lt;b&gt;", "[a https://example.com:here] <b>"],
     ["<javascript:alert(1)|x>", "x (javascript:alert(1))"],

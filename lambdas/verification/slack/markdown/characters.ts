@@ -43,6 +43,18 @@ export function removeJoiners(text: string): string {
   return text.replaceAll(`<${wordJoiner}`, "<");
 }
 
+/** A link as Slack writes it. An address in brackets without a label is Markdown too. */
+export const slackLink = /<((?:https?:\/\/|mailto:|tel:)[^\s<>|]+)(?:\|([^<>\n]*))?>/gi;
+
+/** Writes each link as its label and its address, for texts in which nothing is a link. */
+export function writeOutSlackLinks(text: string): string {
+  return text.replace(slackLink, (_notation, target: string, label = "") => {
+    const address = target.replace(/^(?:mailto|tel):/i, "").replaceAll("&amp;", "&");
+    const name = label.trim();
+    return name === "" || name === address ? address : `${name} (${address})`;
+  });
+}
+
 const names: Record<string, string> = {
   ...{ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00A0" },
   ...{ ensp: "\u2002", emsp: "\u2003", thinsp: "\u2009", tab: "\t" },

@@ -161,6 +161,12 @@ const name = /\[((?:\\[^\n]|[^\\[\]])*)\]/y;
 const blanks = /[ \t]*(?:\n[ \t]*)?/y;
 const escapeOrEntity = /\\([!-/:-@[-`{-~])|&#?\w{1,40};/g;
 
+export const autoAddress = /<([a-z][a-z0-9+.-]{1,31}:[^\s<>]*)>/iy;
+export const autoMail = /<([a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)*)>/iy;
+/** Stops at the next `<`, so that no search for an end is repeated. */
+export const tag =
+  /<(?:[a-z][a-z0-9-]*(?:\s+[a-z_:][\w.:-]*(?:\s*=\s*(?:"[^"<]*"|'[^'<]*'|[^\s"'=<>`]+))?)*\s*\/?|\/[a-z][a-z0-9-]*\s*|\?[^<>]*\?|![a-z]+\s[^<>]*)>/iy;
+
 /** `end` is the position behind the match. */
 type Found = { href: string; end: number };
 
@@ -296,67 +302,4 @@ export function withoutDefinitions(
     content: content.slice(at).trimEnd(),
     lines: places.map((line) => ({ at: line.at - at, source: line.source })),
   };
-}
-
-type Span = { start: number; end: number };
-
-/** Bare addresses in a text. No expression reads beyond the next `<`. */
-export const address = /(?:https?|ftp):\/\/(?=[\p{L}\p{N}-])|www\.(?=[\p{L}\p{N}-])/giu;
-export const addressRest = /[^\s<]*/y;
-export const addressRestInBrackets = /[^\s<[\]]*/y;
-export const autoAddress = /<([a-z][a-z0-9+.-]{1,31}:[^\s<>]*)>/iy;
-export const autoMail = /<([a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)*)>/iy;
-/** Stops at the next `<`, so that no search for an end is repeated. */
-export const tag =
-  /<(?:[a-z][a-z0-9-]*(?:\s+[a-z_:][\w.:-]*(?:\s*=\s*(?:"[^"<]*"|'[^'<]*'|[^\s"'=<>`]+))?)*\s*\/?|\/[a-z][a-z0-9-]*\s*|\?[^<>]*\?|![a-z]+\s[^<>]*)>/iy;
-const mailHost = /@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8}(?![\w-])/iy;
-/** Stops at the next `@`, so that no text is read for two hosts. */
-const mailHostSigns = /@[a-z0-9.-]*/iy;
-const maxMailNameLength = 64;
-const mailScheme = "mailto:";
-
-/**
- * Finds the mail address around the `@` at `at` (GitHub Flavored Markdown, section 6.9), starting at `from` or later. Reads the name
- * backwards from the `@`. A regular expression would start at every character of a long name and take quadratic time.
- */
-export function mailAround(request: { text: string; from: number; at: number; work: Work }): Span | undefined {
-  const { text, from, at, work } = request;
-  const least = Math.max(from, at - maxMailNameLength);
-  let start = at;
-  while (start > least && isMailNameSign(text.charCodeAt(start - 1))) start -= 1;
-  work.spend(at - start + 1);
-  if (start === at) return undefined;
-  work.spend(matchAt(mailHostSigns, text, at)?.[0].length ?? 0);
-  const [host] = matchAt(mailHost, text, at) ?? [];
-  if (host === undefined) return undefined;
-  const schemeStart = start - mailScheme.length;
-  const hasScheme = schemeStart >= from && text.slice(schemeStart, start).toLowerCase() === mailScheme;
-  return { start: hasScheme ? schemeStart : start, end: at + host.length };
-}
-
-/** True for ASCII letters, digits, `.`, `-`, `_` and `+`. */
-function isMailNameSign(code: number): boolean {
-  const lower = code | 0x20;
-  if (lower >= 0x61 && lower <= 0x7a) return true;
-  return (code >= 0x30 && code <= 0x39) || code === 0x2e || code === 0x2d || code === 0x5f || code === 0x2b;
-}
-
-/** Removes punctuation behind an address that belongs to the sentence. */
-export function withoutEnd(said: string): string {
-  let end = said.length;
-  let surplus = count(said, ")") - count(said, "(");
-  for (; end > 0; end -= 1) {
-    const last = said[end - 1] ?? "";
-    if (last === ")") {
-      if (surplus <= 0) break;
-      surplus -= 1;
-    } else if (!/[?!.,:;*_'"~&]/.test(last)) break;
-  }
-  return said.slice(0, end);
-}
-
-function count(text: string, sign: string): number {
-  let found = 0;
-  for (const character of text) if (character === sign) found += 1;
-  return found;
 }

@@ -1,10 +1,8 @@
 /** Reads the inline content of a paragraph, heading or table cell in one pass from left to right. */
 
+import { address, addressRest, addressRestInBrackets, mailAround, withoutEnd } from "./addresses.ts";
 import { decodeEntities } from "./characters.ts";
 import {
-  address,
-  addressRest,
-  addressRestInBrackets,
   autoAddress,
   autoMail,
   type Backticks,
@@ -12,7 +10,6 @@ import {
   createMark,
   inlineTarget,
   type Mark,
-  mailAround,
   maxOpen,
   type References,
   readNameAt,
@@ -20,7 +17,6 @@ import {
   tag,
   unescapeText,
   withEmphasis,
-  withoutEnd,
 } from "./inline-syntax.ts";
 import { matchAt } from "./lines.ts";
 import { findSource, type Inline, type Leaf, type Link, type Work } from "./nodes.ts";

@@ -7,6 +7,7 @@ import { isVisible } from "../../../shared/visible-text.ts";
 import { blockText, jointBefore, maxMarkdownLength, scanBlocks, type TextBlock } from "../messages/split.ts";
 import { decodeEntities, escapeMrkdwn, removeJoiners } from "./characters.ts";
 import { splitCells } from "./lines.ts";
+import { settleSigns, storedSigns, storeSigns } from "./literal.ts";
 import { parseMarkdown } from "./markdown.ts";
 import type { Cell, Inline, Link, List, ListItem, MarkdownBlock, Table } from "./nodes.ts";
 import { disguisedLinks, inlineToPlainText, shownAddress, toPlainText } from "./visible-text.ts";
@@ -43,9 +44,9 @@ function blocksMrkdwn({ blocks, depth }: { blocks: readonly MarkdownBlock[]; dep
 function blockMrkdwn({ block, depth }: { block: MarkdownBlock; depth: number }): string {
   switch (block.type) {
     case "paragraph":
-      return inlineMrkdwn({ inlines: block.children });
+      return settleSigns(inlineMrkdwn({ inlines: block.children }));
     case "heading":
-      return bold(inlineMrkdwn({ inlines: block.children, isBold: true }));
+      return settleSigns(bold(inlineMrkdwn({ inlines: block.children, isBold: true })));
     case "code":
       return isVisible(block.text) ? fenceText(block.text) : "";
     case "table":
@@ -58,7 +59,7 @@ function blockMrkdwn({ block, depth }: { block: MarkdownBlock; depth: number }):
       return listMrkdwn({ list: block, depth });
     case "html":
     case "as_written":
-      return escapeMrkdwn(removeJoiners(block.text).trimEnd());
+      return settleSigns(escapePiece(block.text.trimEnd()));
   }
 }
 
@@ -92,15 +93,20 @@ function fenceText(text: string): string {
   return `\`\`\`\n${escapeMrkdwn(removeJoiners(text)).replaceAll("```", "``\u200B`")}\n\`\`\``;
 }
 
-/** `isMark` is true for formatting, which Slack recognizes only if no letter touches it. */
+/** `isMark` is true for formatting, which Slack recognizes only if no letter and no sign of formatting touches it. */
 type Piece = { text: string; isMark: boolean };
+const touchingEnd = new RegExp(`[\\p{L}\\p{N}${storedSigns}]$`, "u");
+const touchingStart = new RegExp(`^[\\p{L}\\p{N}${storedSigns}]`, "u");
 /** Invisible. Separates a mark from adjacent letters, because Japanese has no blanks there. */
 const zeroWidthSpace = "\u200B";
 
 /** `isBold` is true within bold text, which Slack cannot nest. `isLabel` is true within a link. */
 type Within = { isBold: boolean; isLabel: boolean; disguised: ReadonlySet<Link> };
 
-/** `inlines` must be a whole paragraph, heading or cell, because a misleading address can span several of them. */
+/**
+ * `inlines` must be a whole paragraph, heading or cell, because a misleading address can span several of them. The signs of literal
+ * text are still to be settled.
+ */
 function inlineMrkdwn({ inlines, isBold = false }: { inlines: readonly Inline[]; isBold?: boolean }): string {
   return innerMrkdwn(inlines, { isBold, isLabel: false, disguised: disguisedLinks(inlines) });
 }
@@ -112,7 +118,7 @@ function innerMrkdwn(inlines: readonly Inline[], within: Within): string {
   for (const inline of inlines) {
     const piece = createPiece(inline, within);
     if (piece.text === "") continue;
-    const touches = (piece.isMark && /[\p{L}\p{N}]$/u.test(end)) || (afterMark && /^[\p{L}\p{N}]/u.test(piece.text));
+    const touches = (piece.isMark && touchingEnd.test(end)) || (afterMark && touchingStart.test(piece.text));
     shown.push(touches ? zeroWidthSpace : "", piece.text);
     end = piece.text.slice(-2);
     afterMark = piece.isMark;
@@ -131,7 +137,7 @@ function createPiece(inline: Inline, within: Within): Piece {
     case "del":
       return wrapPiece({ text: innerMrkdwn(inline.children, within), mark: "~" });
     case "codespan":
-      return wrapPiece({ text: escapePiece(decodeEntities(inline.text)).replaceAll("`", "ˋ"), mark: "`" });
+      return wrapPiece({ text: escapeText(decodeEntities(inline.text)).replaceAll("`", "ˋ"), mark: "`" });
     case "link": {
       const label = innerMrkdwn(inline.children, { ...within, isLabel: true });
       return text(linkMrkdwn({ link: inline, label, within }));
@@ -158,20 +164,27 @@ function wrapPiece({ text: inner, mark }: { text: string; mark: string }): Piece
 function linkMrkdwn({ link, label, within }: { link: Link; label: string; within: Within }): string {
   const { href, form } = link;
   const shown = isVisible(label) ? label.replace(/\s+/g, " ").trim() : "";
-  const address = escapePiece(shownAddress(href));
+  const address = escapeText(shownAddress(href));
   const isNamed = form !== "auto" && shown !== "";
-  if (!/^(?:https?|mailto|tel):/i.test(href)) return isNamed ? `${shown} (${address})` : address;
+  if (!/^(?:https?|mailto|tel):/i.test(href))
+    return isNamed ? `${shown} (${storeSigns(address)})` : storeSigns(address);
   if (within.disguised.has(link)) return isNamed ? `${shown} (<${address}>)` : `<${address}>`;
-  const target = escapePiece(href.replace(/[|<>\s]/g, (character) => encodeURIComponent(character)));
-  return shown === "" || shown === target || `mailto:${shown}` === target ? `<${target}>` : `<${target}|${shown}>`;
+  const target = escapeText(href.replace(/[|<>\s]/g, (character) => encodeURIComponent(character)));
+  const written = storeSigns(target);
+  return shown === "" || shown === written || `mailto:${shown}` === written ? `<${target}>` : `<${target}|${shown}>`;
 }
 
 function text(value: string): Piece {
   return { text: value, isMark: false };
 }
 
-function escapePiece(value: string): string {
+/** For text in which Slack finds no formatting, such as code and addresses. */
+function escapeText(value: string): string {
   return escapeMrkdwn(removeJoiners(value));
+}
+
+function escapePiece(value: string): string {
+  return storeSigns(escapeMrkdwn(removeJoiners(value)));
 }
 
 const minWidth = 3;

@@ -1,7 +1,7 @@
 /** Makes an agent's Markdown safe to show: it notifies nobody, and no link pretends to lead to another address. */
 
 import { isVisible } from "../../../shared/visible-text.ts";
-import { decodeEntities, removeActiveEntities, removeNotation } from "./characters.ts";
+import { decodeEntities, removeActiveEntities, removeNotation, slackLink, wordJoiner } from "./characters.ts";
 import { limitDepth, type Markdown, parseMarkdown } from "./markdown.ts";
 import { inlineGroups, type Link, listInlines, type TextRange, walkBlocks, walkInlines } from "./nodes.ts";
 import { canNameAddress, disguisedLinks, hasVisibleLabel, shownAddress } from "./visible-text.ts";
@@ -11,7 +11,8 @@ const directionOverrides = /[\u202D\u202E]/g;
 
 /** Also repairs bold text that Markdown does not recognize between Chinese or Japanese letters. */
 export function safeMarkdown(text: string): string {
-  const inert = removeNotation(limitDepth(removeActiveEntities(text.replace(directionOverrides, ""))));
+  const shallow = limitDepth(removeActiveEntities(text.replace(directionOverrides, "")));
+  const inert = removeNotation(convertSlackLinks(shallow));
   // A label and an address that are now side by side may form notation again.
   return repairCjkEmphasis(removeNotation(exposeLinkTargets(inert)));
 }
@@ -20,6 +21,35 @@ export function safeMarkdown(text: string): string {
 export function safePart({ part, maxLength }: { part: string; maxLength: number }): string {
   const safe = safeMarkdown(part);
   return safe.length <= maxLength ? safe : part.replaceAll("[", "［");
+}
+
+/**
+ * Turns Slack's own links with a label into links of Markdown, because models that know Slack write them. Links in code stay, and so
+ * do those behind a backslash.
+ */
+function convertSlackLinks(text: string): string {
+  const markdown = text.replace(/\r\n?/g, "\n");
+  const links = [...markdown.matchAll(slackLink)].filter(([, , label]) => label !== undefined);
+  if (links.length === 0) return text;
+  const read = parseMarkdown(markdown);
+  if (read.isPartial) return text;
+  const code = listCodePlaces(read);
+  let passed = 0;
+  const edits = links.flatMap(({ index: start, 0: notation, 1: address = "", 2: label = "" }): Edit[] => {
+    while ((code[passed]?.end ?? Number.POSITIVE_INFINITY) <= start) passed += 1;
+    const isCode = start >= (code[passed]?.start ?? Number.POSITIVE_INFINITY);
+    const before = markdown[start - 1] ?? "";
+    if (isCode || before === "\\") return [];
+    // Behind these signs, the label would become an image, or the name of another link.
+    const gap = /[!\]]/.test(before) ? wordJoiner : "";
+    return [{ start, end: start + notation.length, text: gap + markdownLink({ address, label }) }];
+  });
+  return applyEdits(markdown, edits);
+}
+
+function markdownLink({ address, label }: { address: string; label: string }): string {
+  const target = address.replace(/[()\\]/g, (sign) => (sign === "\\" ? "%5C" : `\\${sign}`));
+  return isVisible(label) ? `[${label.replace(/[[\]\\`]/g, "\\$&")}](${target})` : `<${address}>`;
 }
 
 /** A blank for Markdown, but hardly visible. */
@@ -49,6 +79,9 @@ const entityStart = /&(?=#?\w{1,40};)/g;
 /** Signs before a blank that no parser counts as part of the preceding address. */
 const afterAddress = /[?!.,:;*_'"~)|]*(?=[\s<]|$)/y;
 
+/** Like `afterAddress`, or a bracket around a text with an address. */
+const addressBoundary = /[?!.,:;*_'"~)|]*(?=[\s<[\]]|$)/y;
+
 const targets = /\]\([^()\s]*\)/g;
 
 type Edit = TextRange & { text: string };
@@ -76,7 +109,10 @@ function createLinkEdits(text: string, { blocks }: Markdown): Edit[] {
   const disguised = findDisguisedLinks(blocks);
   for (const link of listLinks(blocks)) {
     const isUnlabeled = link.form !== "auto" && !hasVisibleLabel(link) && isVisible(link.href);
-    if (!isUnlabeled && !disguised.has(link)) continue;
+    if (!isUnlabeled && !disguised.has(link)) {
+      if (link.form === "auto") edits.push(...delimitAddress(text, link));
+      continue;
+    }
     const { start, labelEnd, end } = link.place;
     const address = shownAddress(link.href).replace(entityStart, "&amp;");
     const open = link.type === "image" ? 2 : 1;
@@ -94,6 +130,31 @@ function createLinkEdits(text: string, { blocks }: Markdown): Edit[] {
       );
   }
   return edits;
+}
+
+/** Emphasis between a letter and an address. Brackets in between end it, as in `repairCjkEmphasis`. */
+const openingMarks = /(?<=[\p{L}\p{N}])[*~]{1,6}$/u;
+const closingMarks = /[*~]{1,6}(?=[\p{L}\p{N}])/uy;
+const maxMarksLength = 8;
+
+/** Puts a bare address into brackets where another parser would read the text behind it as a part of it. */
+function delimitAddress(text: string, { href, place: { start, end } }: Link): Edit[] {
+  if (text[start] === "<" || !/^(?:https?|ftp):/i.test(href)) return [];
+  addressBoundary.lastIndex = end;
+  if (addressBoundary.test(text)) return [];
+  const address = href.replace(/[\s<>|\\]/g, (sign) => encodeURIComponent(sign)).replace(entityStart, "&amp;");
+  const opening = openingMarks.exec(text.slice(Math.max(0, start - maxMarksLength), start))?.[0].length;
+  closingMarks.lastIndex = end;
+  const closing = closingMarks.exec(text)?.[0].length;
+  return [
+    ...(opening === undefined ? [] : [insertion(start - opening, hairSpace)]),
+    { start, end, text: `<${address}>` },
+    ...(closing === undefined ? [] : [insertion(end + closing, hairSpace)]),
+  ];
+}
+
+function insertion(at: number, text: string): Edit {
+  return { start: at, end: at, text };
 }
 
 function findDisguisedLinks(blocks: Markdown["blocks"]): ReadonlySet<Link> {
@@ -137,7 +198,7 @@ function findUnreadLinks(text: string, read: Markdown): Edit[] {
       asRead: (lines) => decodeEntities(lines.replace(targets, "]")),
     }),
   ];
-  return nearAddresses.map((at) => ({ start: at + 1, end: at + 1, text: " " }));
+  return nearAddresses.map((at) => insertion(at + 1, " "));
 }
 
 /** True if a parser without HTML support could read `[name]` within HTML as a link. */

@@ -8,7 +8,8 @@ import { lastOfEachId, sanitizeLine } from "../../../shared/untrusted-input.ts";
 import { isVisible } from "../../../shared/visible-text.ts";
 import type { Locale } from "../../task/task.ts";
 import type { SlackBlock } from "../api/slack.ts";
-import { escapeMrkdwn } from "../markdown/characters.ts";
+import { writeOutSlackLinks } from "../markdown/characters.ts";
+import { literalMrkdwn } from "../markdown/literal.ts";
 import { type Button, encodeButton } from "./buttons.ts";
 import { splitAnswer } from "./split.ts";
 
@@ -61,7 +62,7 @@ const untitledStep: Record<Locale, string> = { en: "Step", ja: "手順" };
 
 /** Returns the id if the title shows nothing, and a general word if the id shows nothing either. */
 function stepTitle({ step: { title, id }, locale }: { step: TaskStep; locale: Locale }): string {
-  const texts = [title, id].map((text) => shorten({ text, maxLength: maxPlanTitleLength }));
+  const texts = [title, id].map((text) => shortenWithLinks({ text, maxLength: maxPlanTitleLength }));
   return texts.find(isVisible) ?? untitledStep[locale];
 }
 
@@ -70,7 +71,7 @@ const stepSigns = { pending: "○", in_progress: "▸", completed: "✓", failed
 /** The same in mrkdwn, for clients and workspaces without plans. */
 export function planLines({ steps, locale }: { steps: readonly TaskStep[]; locale: Locale }): string {
   return lastOfEachId(steps)
-    .map((step) => `${stepSigns[step.status]} ${escapeMrkdwn(stepTitle({ step, locale }))}`)
+    .map((step) => literalMrkdwn`${stepSigns[step.status]} ${stepTitle({ step, locale })}`)
     .join("\n");
 }
 
@@ -144,6 +145,11 @@ export function shorten({ text, maxLength }: { text: string; maxLength: number }
     kept += segment;
   }
   return `${kept.trimEnd()}…`;
+}
+
+/** The same for a text of one line in which links may stand in Slack's notation. */
+export function shortenWithLinks({ text, maxLength }: { text: string; maxLength: number }): string {
+  return shorten({ text: writeOutSlackLinks(text.slice(0, maxLength * 4)), maxLength });
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The answer to a message that is nothing but `help`: five lines in the thread. */
 import type { Locale } from "../../task/task.ts";
-import { escapeMrkdwn } from "../markdown/characters.ts";
+import { literalMrkdwn } from "../markdown/literal.ts";
 import { shorten } from "./blocks.ts";
 import { askingText, descriptionText, type Overview, quotaText, routeLines } from "./overview.ts";
 
@@ -13,7 +13,7 @@ const maxPromptLength = 100;
 export function helpText({ overview, locale }: { overview: Overview; locale: Locale }): string {
   const [prompt] = overview.prompts;
   const example =
-    prompt && examples[locale](escapeMrkdwn(shorten({ text: prompt.message, maxLength: maxPromptLength })));
+    prompt && examples[locale](shorten({ text: prompt.message, maxLength: maxPromptLength }));
   const routes = routeLines(overview, locale).slice(0, maxRoutes);
   const space = locale === "ja" ? "" : " ";
   const lines: Record<keyof typeof labels, string> = {
@@ -37,8 +37,8 @@ const labels = {
 } as const satisfies Record<string, Record<Locale, string>>;
 
 const examples: Record<Locale, (prompt: string) => string> = {
-  en: (prompt) => `For example: _${prompt}_`,
-  ja: (prompt) => `例：「${prompt}」`,
+  en: (prompt) => literalMrkdwn`For example: _${prompt}_`,
+  ja: (prompt) => literalMrkdwn`例：「${prompt}」`,
 };
 
 const tasksText: Record<Locale, (count: number, hasMore: boolean) => string> = {

@@ -2,8 +2,8 @@
 import type { AllowlistRule } from "../../../shared/config/schema.ts";
 import type { Locale } from "../../task/task.ts";
 import type { SlackBlock } from "../api/slack.ts";
-import { escapeMrkdwn } from "../markdown/characters.ts";
-import { buttonElement, context, section, shorten, slackDate } from "./blocks.ts";
+import { literalMrkdwn } from "../markdown/literal.ts";
+import { buttonElement, context, section, shorten, shortenWithLinks, slackDate } from "./blocks.ts";
 import {
   askingText,
   descriptionText,
@@ -83,8 +83,8 @@ const maxPromptLength = 200;
 
 function promptsText({ prompts }: Overview, locale: Locale): string {
   const lines = prompts.map(({ title, message }) => {
-    const [short, asked] = [title, message].map((text) => escapeMrkdwn(shorten({ text, maxLength: maxPromptLength })));
-    return bullet(locale === "ja" ? `${short}：「${asked}」` : `${short}: _${asked}_`);
+    const [short = "", asked = ""] = [title, message].map((text) => shorten({ text, maxLength: maxPromptLength }));
+    return bullet(locale === "ja" ? literalMrkdwn`${short}：「${asked}」` : literalMrkdwn`${short}: _${asked}_`);
   });
   return [tryThese[locale], ...lines].join("\n");
 }
@@ -166,10 +166,10 @@ const noText: Record<Locale, string> = { en: "(no text)", ja: "（テキスト�
 const directMessage: Record<Locale, string> = { en: "direct message", ja: "ダイレクトメッセージ" };
 
 function taskBlock({ requestId, text, channel, askedAtMs, activity }: OwnTask, locale: Locale): SlackBlock {
-  const said = escapeMrkdwn(shorten({ text, maxLength: maxTaskLength })).replaceAll("*", "∗") || noText[locale];
+  const line = shortenWithLinks({ text, maxLength: maxTaskLength }) || noText[locale];
   const where = channel.startsWith("D") ? directMessage[locale] : `<#${channel}>`;
   const when = slackDate({ atMs: askedAtMs, locale });
-  const lines = `*${said}*\n${activities[activity][locale]} · ${where} · ${when}`;
+  const lines = `${literalMrkdwn`*${line}*`}\n${activities[activity][locale]} · ${where} · ${when}`;
   if (activity === "canceling") return section(lines);
   const button = { requestId, button: { type: "cancel" }, label: cancelLabel[locale] } as const;
   return { ...section(lines), accessory: buttonElement(button) };

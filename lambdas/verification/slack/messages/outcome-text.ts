@@ -4,7 +4,8 @@ import { isVisible } from "../../../shared/visible-text.ts";
 import type { OverQuota } from "../../task/events.ts";
 import { isCanceled, type Locale, type Task, type TaskOutcome } from "../../task/task.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
-import { shorten, slackDate, spanText } from "./blocks.ts";
+import { literalMrkdwn } from "../markdown/literal.ts";
+import { shorten, shortenWithLinks, slackDate, spanText } from "./blocks.ts";
 import { failureText, type Notice, unconfirmedCancelText } from "./failure-text.ts";
 
 const reference: Record<Locale, (shortId: string) => string> = {
@@ -154,10 +155,10 @@ const maxExplanationLength = 1000;
 
 const agentSays: Record<Locale, string> = { en: "It says:", ja: "エージェントからの説明：" };
 
-/** Quotes the agent in one line, escaped and cut, so that it notifies nobody and hides no link. Returns "" if nothing of it is visible. */
+/** Quotes the agent in one line, literally and cut, so that it notifies nobody and hides no link. Returns "" if nothing of it is visible. */
 function quoteExplanation(explanation: string): string {
-  const line = shorten({ text: explanation, maxLength: maxExplanationLength });
-  return isVisible(line) ? `> ${escapeMrkdwn(line)}` : "";
+  const line = shortenWithLinks({ text: explanation, maxLength: maxExplanationLength });
+  return isVisible(line) ? literalMrkdwn`> ${line}` : "";
 }
 
 function joinSentences({ notice: { happened, todo }, locale }: { notice: Notice; locale: Locale }): string {

@@ -1,7 +1,7 @@
 /** What the bot says about itself to one person: the facts, and the sentences that the App Home and the help share, in English and Japanese. */
 import type { AllowlistRule } from "../../../shared/config/schema.ts";
 import type { Locale } from "../../task/task.ts";
-import { escapeMrkdwn } from "../markdown/characters.ts";
+import { literalMrkdwn } from "../markdown/literal.ts";
 import { slackDate, spanText } from "./blocks.ts";
 
 /** A task of the person that is under way. */
@@ -49,7 +49,7 @@ const standardDescription: Record<Locale, string> = {
 };
 
 export function descriptionText({ description }: Overview, locale: Locale): string {
-  return description === undefined ? standardDescription[locale] : escapeMrkdwn(description);
+  return description === undefined ? standardDescription[locale] : literalMrkdwn`${description}`;
 }
 
 const asking: Record<Locale, (command: string | undefined) => string> = {
@@ -82,7 +82,7 @@ export function routeLines({ routes }: Overview, locale: Locale): string[] {
     routeSentences[locale]({
       word: word === undefined ? "" : `\`${word}:\``,
       channel: channel === undefined ? "" : `<#${channel}>`,
-      agent: `*${escapeMrkdwn(destination)}*`,
+      agent: literalMrkdwn`*${destination}*`,
     }),
   );
 }

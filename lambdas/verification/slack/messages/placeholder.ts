@@ -2,7 +2,7 @@
 import { isVisible } from "../../../shared/visible-text.ts";
 import type { Locale, Task } from "../../task/task.ts";
 import type { MessageContent, SlackBlock } from "../api/slack.ts";
-import { escapeMrkdwn } from "../markdown/characters.ts";
+import { literalMrkdwn } from "../markdown/literal.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
 import { hasVisibleText, removeComments } from "../markdown/visible-text.ts";
@@ -15,7 +15,7 @@ import {
   planLines,
   removeEmpty,
   section,
-  shorten,
+  shortenWithLinks,
 } from "./blocks.ts";
 import {
   blockText,
@@ -61,8 +61,8 @@ export function statusText({ task, locale }: Request): string {
 function placeholderText({ task, locale }: Request): string {
   const { text = "", percent } = task.progress ?? {};
   const doing = activityText({ activity: toActivity(task), queuePosition: visibleQueuePosition(task), locale });
-  const line = task.cancelReason === undefined ? shorten({ text, maxLength: maxProgressLength }) : "";
-  const note = isVisible(line) ? escapeMrkdwn(line) : "";
+  const line = task.cancelReason === undefined ? shortenWithLinks({ text, maxLength: maxProgressLength }) : "";
+  const note = isVisible(line) ? literalMrkdwn`${line}` : "";
   return removeEmpty([doing, note, percent === undefined ? "" : percentBar(percent)]).join("\n");
 }
 

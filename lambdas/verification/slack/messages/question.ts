@@ -4,6 +4,7 @@ import type { OverQuota } from "../../task/events.ts";
 import type { AgentQuestion, Locale, Task } from "../../task/task.ts";
 import type { MessageContent, ModalView, SlackBlock } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
+import { literalMrkdwn } from "../markdown/literal.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
 import { hasVisibleText } from "../markdown/visible-text.ts";
@@ -16,6 +17,7 @@ import {
   maxButtons,
   section,
   shorten,
+  shortenWithLinks,
   slackDate,
 } from "./blocks.ts";
 import { buildQuestionModal, listFieldAnswers } from "./modal.ts";
@@ -57,7 +59,7 @@ export function questionContent({ task, question, locale, nowMs }: ShownQuestion
   function formatAnswer({ option, text = "", ...given }: NonNullable<AgentQuestion["answer"]>): string {
     const label = option === undefined ? undefined : formatLabel({ question, index: option });
     const answerLine = answeredText({ ...given, isForm: given.fields !== undefined, label, locale });
-    const said = text === "" ? [] : [`> ${escapeMrkdwn(shorten({ text, maxLength: maxAnswerLength }))}`];
+    const said = text === "" ? [] : [literalMrkdwn`> ${shorten({ text, maxLength: maxAnswerLength })}`];
     const answers = listFieldAnswers(question, locale);
     const maxLength = Math.floor(maxFormLength / Math.max(1, answers.length));
     const lines = answers.map((each) => formatFieldAnswer({ ...each, maxLength, locale }));
@@ -78,10 +80,10 @@ function formatFieldAnswer(request: { label: string; text: string; maxLength: nu
   return `> ${name}${locale === "ja" ? "：" : ": "}${escapeWithin({ text: answer, maxLength: room - name.length })}`;
 }
 
-/** Escapes the beginning of the text that is not longer than `maxLength` when it is escaped: `&` takes five characters. */
+/** Returns the beginning of the text in mrkdwn that is not longer than `maxLength` when it is escaped: `&` takes five characters. */
 function escapeWithin({ text, maxLength }: { text: string; maxLength: number }): string {
   for (let length = Math.floor(maxLength); ; length = Math.floor(length * 0.8)) {
-    const escaped = escapeMrkdwn(shorten({ text, maxLength: length }));
+    const escaped = literalMrkdwn`${shorten({ text, maxLength: length })}`;
     if (escaped.length <= maxLength || length < 2) return escaped;
   }
 }
@@ -131,8 +133,8 @@ function createHint(options: { question: AgentQuestion; locale: Locale; isPlain:
   const { question, locale, isPlain } = options;
   if (question.kind === "auth") return hints.auth[locale];
   const until = untilText[locale](slackDate({ atMs: question.expiresAtMs, locale }));
-  const labels = question.options.map((_, index) => escapeMrkdwn(formatLabel({ question, index })));
-  const listed = (isPlain ? labels : labels.slice(maxButtons)).slice(0, maxListedChoices).map((label) => `• ${label}`);
+  const labels = question.options.map((_, index) => literalMrkdwn`• ${formatLabel({ question, index })}`);
+  const listed = (isPlain ? labels : labels.slice(maxButtons)).slice(0, maxListedChoices);
   const kind =
     question.fields !== undefined && !isPlain
       ? "form"
@@ -149,7 +151,7 @@ function createHint(options: { question: AgentQuestion; locale: Locale; isPlain:
 function formatLabel({ question, index }: { question: AgentQuestion; index: number }): string {
   const { id = "", label = "" } = question.options[index] ?? {};
   const [text = String(index + 1)] = [label, id]
-    .map((said) => shorten({ text: said, maxLength: 75 }))
+    .map((said) => shortenWithLinks({ text: said, maxLength: 75 }))
     .filter(isVisible);
   return text;
 }
@@ -212,7 +214,7 @@ function answeredText(request: {
 }): string {
   const { label, isForm, user, atMs, locale } = request;
   const unlabeled = isForm ? answeredByFormText : answeredByText;
-  const choice = label === undefined ? unlabeled[locale] : `*${escapeMrkdwn(label).replaceAll("*", "∗")}*`;
+  const choice = label === undefined ? unlabeled[locale] : literalMrkdwn`*${label}*`;
   return `✔ ${choice} — ${answererText[locale](`<@${escapeMrkdwn(user)}>`, slackDate({ atMs, locale }))}`;
 }
 

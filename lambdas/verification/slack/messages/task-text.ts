@@ -7,8 +7,9 @@ import { retryAdviceOf } from "../../task/retry.ts";
 import { hasFailedDelivery, isCanceled, type Locale, type Task } from "../../task/task.ts";
 import type { MessageContent, ModalView, SlackBlock } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
+import { literalMrkdwn } from "../markdown/literal.ts";
 import { answerParts, canceledAnswerParts, plainLast, withBlocks } from "./answer.ts";
-import { buttons, section, shorten } from "./blocks.ts";
+import { buttons, section, shorten, shortenWithLinks } from "./blocks.ts";
 import {
   canceledAnswerText,
   createOutcomeText,
@@ -149,7 +150,8 @@ const noText: Record<Locale, string> = { en: "(no text)", ja: "（テキスト�
 /** In direct messages (`D…`), the reader is the person who asked. */
 function openingText({ task, locale }: { task: Task; locale: Locale }): string {
   const { message, threadRef } = task;
-  const text = escapeMrkdwn(shorten({ text: message.text, maxLength: maxOpeningLength })) || noText[locale];
+  const line = shortenWithLinks({ text: message.text, maxLength: maxOpeningLength });
+  const text = literalMrkdwn`${line}` || noText[locale];
   const isDirect = message.direct || (threadRef?.channel ?? message.channel).startsWith("D");
   return isDirect ? inDirect[locale](text) : inChannel[locale](escapeMrkdwn(message.user), text);
 }

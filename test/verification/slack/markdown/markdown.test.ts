@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { mailAround } from "../../../../lambdas/verification/slack/markdown/inline-syntax.ts";
+import { mailAround } from "../../../../lambdas/verification/slack/markdown/addresses.ts";
 import { parseMarkdown, readMarkdown } from "../../../../lambdas/verification/slack/markdown/markdown.ts";
 import { toMrkdwn } from "../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
 import { createWork } from "../../../../lambdas/verification/slack/markdown/nodes.ts";

@@ -20,12 +20,11 @@ describe("an agent's Markdown", () => {
     "<@U012AB3CD>",
     "<@U012AB3CD|somebody>",
     "<#C012AB3CD>",
-    "<https://evil.example|https://bank.example>",
-    "<mailto:a@evil.example|b@bank.example>",
+    ...["`<https://evil.example|bank>`", "\\<https://evil.example|bank>", "<slack://evil|bank>"],
     ...["&lt;!channel&gt;", "&#60;!channel>", "&#x3C;@U012AB3CD>", "<\\!channel>", "`<!channel>`"],
     ...["```\n<!channel>\n```", "> <!here>"],
   ])("cannot notify or hide by Slack's own notation: %s", (text) => {
-    expect(text).toMatch(live.test(text) ? live : /mailto/);
+    expect(text).toMatch(live.test(text) ? live : /slack:/);
     expect(safeMarkdown(text)).not.toMatch(live);
     expect(safeMarkdown(text).replaceAll("\u2060", "")).toBe(text);
   });
@@ -59,6 +58,93 @@ describe("an agent's Markdown", () => {
     forAll(fc.array(piece, { maxLength: 20 })).hold((pieces) => {
       expect(safeMarkdown(pieces.join(""))).not.toMatch(live);
     }, 500);
+  });
+
+  it.each([
+    ["<https://a.example/b|the docs>", "[the docs](https://a.example/b)"],
+    ["**<https://a.example|docs>**", "**[docs](https://a.example)**"],
+    ["<https://a.example/?a=1&amp;b=2|x>", "[x](https://a.example/?a=1&amp;b=2)"],
+    ["<https://a.example/Foo_(bar)|Foo>", "[Foo](https://a.example/Foo_\\(bar\\))"],
+    ["<https://a.example|a [b] `c>", "[a \\[b\\] \\`c](https://a.example)"],
+    ["<https://a.example| >", "<https://a.example>"],
+    ["<mailto:a@b.example|write us>", "[write us](mailto:a@b.example)"],
+    ["<tel:+8112345678|call>", "[call](tel:+8112345678)"],
+    ["!<https://a.example|x>", "!\u2060[x](https://a.example)"],
+    ["| a |\n|---|\n| <https://a.example|x> |", "| a |\n|---|\n| [x](https://a.example) |"],
+    ["`<https://a.example|x>` <https://a.example|y>", "`<\u2060https://a.example|x>` [y](https://a.example)"],
+    ["```\n<https://a.example|x>\n```", "```\n<\u2060https://a.example|x>\n```"],
+    ["<https://evil.example|https://bank.example>", "https://bank.example (https://evil.example)"],
+    ["<mailto:a@evil.example|b@bank.example>", "b@bank.example (mailto:a@evil.example)"],
+    ["bank.<https://evil.example|example>", "bank.example (https://evil.example)"],
+  ])("turns a link in Slack's own notation into Markdown: %j", (text, markdown) => {
+    expect(safeMarkdown(text)).toBe(markdown);
+  });
+
+  it.each([
+    ["詳細は https://a.example/b。次の文", "https://a.example/b", "。次の文"],
+    ["https://a.example/b、次", "https://a.example/b", "、次"],
+    ["（https://a.example/b）次", "https://a.example/b", "）次"],
+    ["「https://a.example/b」次", "https://a.example/b", "」次"],
+    ["https://a.example/b：次", "https://a.example/b", "：次"],
+    ["https://a.example/b？次", "https://a.example/b", "？次"],
+    ["https://a.example/b…", "https://a.example/b", "…"],
+    ["“https://a.example/b”", "https://a.example/b", "”"],
+    ["(https://a.example/b)。次", "https://a.example/b", ")。次"],
+    ["https://a.example/b_(c)。次", "https://a.example/b_(c)", "。次"],
+    ["https://a.example/bを参照", "https://a.example/b", "を参照"],
+    ["https://a.example/を参照", "https://a.example/", "を参照"],
+    ["https://a.example/b를 보세요", "https://a.example/b", "를 보세요"],
+    ["https://a.example/b,请看", "https://a.example/b", ",请看"],
+    ["https://ja.example/wiki/東京。次", "https://ja.example/wiki/東京", "。次"],
+    ["https://日本語.jp/?q=大阪&x=1#概要。次", "https://日本語.jp/?q=大阪&x=1#概要", "。次"],
+    ["https://a.example/%E6%9D%B1。次", "https://a.example/%E6%9D%B1", "。次"],
+    ["https://a.example/?a=1&amp;copy;=2。次", "https://a.example/?a=1&amp;copy;=2", "。次"],
+    ["https://a.example/b|c。次", "https://a.example/b%7Cc", "。次"],
+    ["www.a.example/b。次", "http://www.a.example/b", "。次"],
+    ["https://bank.example。evil.example/", "https://bank.example", "。evil.example/"],
+  ])("ends a bare address where the sentence goes on: %j", (text, address, behind) => {
+    const safe = safeMarkdown(text);
+    expect(safe).toContain(`<${address}>${behind}`);
+    const shown = toMrkdwn(safe);
+    expect(shown).toContain(`<${decodeEntities(address).replaceAll("&", "&amp;")}>${behind}`);
+  });
+
+  it.each([
+    ["**https://a.example/b**です", "*<https://a.example/b>*"],
+    ["は**https://a.example/b**です", "*<https://a.example/b>*"],
+    ["~~https://a.example/b~~です", "~<https://a.example/b>~"],
+    ["は*https://a.example/b*です", "_<https://a.example/b>_"],
+    ["**詳細: https://a.example/b**です", "*詳細: <https://a.example/b>*"],
+    ["_https://a.example/b_。次", "_<https://a.example/b>_"],
+  ])("keeps the emphasis around a bare address: %j", (text, mrkdwn) => {
+    expect(toMrkdwn(safeMarkdown(text))).toContain(mrkdwn);
+  });
+
+  it.each([
+    "https://ja.wikipedia.org/wiki/東京 と",
+    "https://example.com/日本語/ページ",
+    "https://example.com/?q=東京&r=大阪#概要",
+    "https://日本語.jp/東京　次",
+    "https://en.wikipedia.org/wiki/Foo_(bar)",
+    "https://example.com/__init__.py, https://example.com/~user/*.js.",
+    "(https://example.com/foo) [https://example.com/foo]",
+    "<https://example.com/foo。bar> [x](https://example.com/foo。bar) `https://example.com/foo。`",
+    "a@b.example、次",
+  ])("keeps a bare address that nothing extends: %j", (text) => {
+    expect(safeMarkdown(text)).toBe(text);
+  });
+
+  it("has bare addresses that every parser ends at the same place", () => {
+    const piece = fc.constantFrom(
+      ...["https://a.example", "/b", "東京", "ページ", "を", "。", "、", "（", "）", "」", "，", "：", "…", "”", "次", "가"],
+      ...["?q=", "&", "#", "%E6", "(", ")", ".", ",", "!", "**", "~~", "__", "*", "_", " ", "　", "a", "1", "|", "www.a.example"],
+    );
+    forAll(fc.array(piece, { maxLength: 12 })).hold((pieces) => {
+      const safe = safeMarkdown(`x ${pieces.join("")}`);
+      for (const [, target = ""] of toMrkdwn(safe).matchAll(/<(https?:[^<>|]*)/g)) expect(target).not.toMatch(/[。、（）」，：…”]/);
+      expect(addressesOf(safe).filter((address) => /[。、（）」，：…”]/.test(address))).toEqual([]);
+      expect(safeMarkdown(safe)).toBe(safe);
+    }, 1000);
   });
 
   it.each([
@@ -115,6 +201,15 @@ describe("an agent's Markdown", () => {
     expect(removeJoiners(safeMarkdown("<!channel> <@U1>"))).toBe("<!channel> <@U1>");
   });
 });
+
+/** The bare addresses as the other parser reads them. */
+function addressesOf(markdown: string): string[] {
+  const found: string[] = [];
+  walkTokens(lexer(markdown), (token) => {
+    if (token.type === "link" && token.raw === token.text) found.push(String(token.text));
+  });
+  return found;
+}
 
 /** The labels of all links that lead to the wrong place, as the parser by itself reads them. */
 function labelsToEvil(markdown: string): string[] {

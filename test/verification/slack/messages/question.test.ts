@@ -100,7 +100,7 @@ describe("a question", () => {
   it("is text alone where Slack does not take blocks, with its choices", () => {
     const shown = show({}, { mrkdwnFallback: true });
     expect(shown.blocks).toBeUndefined();
-    expect(shown.text).toMatch(/\nAnswer by .*\nReply in this thread to answer\.\n• Yes\n• No \*way\*$/);
+    expect(shown.text).toMatch(/\nAnswer by .*\nReply in this thread to answer\.\n• Yes\n• No ∗way∗$/);
   });
 
   it("is cut where it is endless", () => {

@@ -28,6 +28,23 @@ it.each(locales)("a deletion that came too late names the button as it reads: %s
   expect(text).toContain(label);
 });
 
+describe("texts of agents and people in a message", () => {
+  const signs = "from ~1 to ~2 *now* `x` <https://a.example/b|docs>";
+  const shownSigns = "from ∼1 to ∼2 ∗now∗ ˋxˋ docs (https://a.example/b)";
+  const steps = [{ id: "a", title: signs, status: "completed" as const }];
+  const failed = { type: "failed" as const, reason: "execution_failed" as const, lost: false, explanation: signs };
+  const message = { ...sampleTask().message, text: signs };
+
+  it.each(locales)("are shown literally: %s", (locale) => {
+    const texts = createTaskText({ locale });
+    const { text, blocks } = show(progress({ text: signs, steps }), locale);
+    expect(text.split("\n").slice(1)).toEqual([shownSigns, `✓ ${shownSigns}`]);
+    expect(JSON.stringify(blocks)).toContain(`\\n${shownSigns}`);
+    expect(texts.parts(sampleTask({ outcome: failed }))[0]?.text).toContain(`\n> ${shownSigns}\n`);
+    expect(texts.opening(sampleTask({ message })).text).toContain(shownSigns);
+  });
+});
+
 describe("a canceled task", () => {
   const canceled = {
     cancelReason: "asked" as const,
