@@ -177,6 +177,11 @@ export function newSessionId(): string {
   return `conformance-${randomUUID()}`;
 }
 
+/** As long as a session id may be. */
+export function newLongSessionId(): string {
+  return newSessionId().padEnd(100, "Aa0_-");
+}
+
 type Missing = { failure: SendError["kind"] | "late"; came: string };
 
 const noBody = new Uint8Array();

@@ -1,12 +1,21 @@
 /** The tasks of the cases. Several cases look at the same task, because each task runs the agent. */
-import { randomUUID } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import type { TaskResult } from "../../../contracts/methods.ts";
 import { Deviation, NotApplicable } from "./deviation.ts";
 import { expectResult, isSet, readPeerError, readPeerResult, skipWithoutMethod } from "./expect.ts";
 import { newSessionId, type PeerAnswer, type PeerOfCase } from "./peer.ts";
 
-/** The channel of every task, by which an endpoint sees where they come from. */
-export const channel = "C0CONFORMANCE";
+/** An id as Slack makes them. A fixed one could be known to an endpoint. */
+export function newSlackId(kind: "C" | "F" | "T" | "U"): string {
+  return `${kind}0${randomUUID().replaceAll("-", "").toUpperCase().slice(0, 15)}`;
+}
+
+export function newThreadTs(): string {
+  return `${randomInt(1_600_000_000, 1_800_000_000)}.${randomInt(100_000, 1_000_000)}`;
+}
+
+/** The channel of every task. */
+export const channel = newSlackId("C");
 
 /** A task that has not ended after so many polls fails its case. */
 const maxPolls = 600;

@@ -222,7 +222,7 @@ const bodies: readonly (readonly [name: string, applies: (x: Exchange) => unknow
   ["execute/context", (x) => executes(x) && x.sent.params?.context, (x) => error(x, -32602)],
   [
     "execute/attachments",
-    (x) => plain(x) && x.sent.params.attachments?.[0]?.id === "F0CONFORMANCE",
+    (x) => plain(x) && x.sent.params.attachments?.length === 1,
     (x) => error(x, -32602),
   ],
   ["execute/unknown-params", ({ sent }) => sent.params?.x_unknown, (x) => error(x, -32602)],
@@ -329,9 +329,10 @@ lie("gives two fields one id", "question/fields", changing("input_required", (gi
 lie("changes the fields that it asks for", "question/fields", where(gets, changing("input_required", (given) => given.fields?.reverse())));
 lie("forgets the fields that it asked for", "question/fields", where(gets, changing("input_required", (given) => delete given.fields)));
 const toFields = (x: Exchange) => answers(x) && x.sent.params.fields !== undefined && bearer(x) === token;
+const formIds = ["road", "luggage", "travellers", "day", "reason"];
 const accepting = (x: Exchange) => result(x, { status: "accepted", task_id: x.sent.params.task_id });
 lie("takes any values", "question/bad-fields", where(toFields, accepting));
-lie("takes values for fields that there are not", "question/bad-fields", where((x) => toFields(x) && "x.conformance" in x.sent.params.fields, accepting));
+lie("takes values for fields that there are not", "question/bad-fields", where((x) => toFields(x) && Object.keys(x.sent.params.fields).some((id) => !formIds.includes(id)), accepting));
 lie("does not mind what is required", "question/bad-fields", where((x) => toFields(x) && x.sent.params.fields.road === null, accepting));
 lie("takes choices that were not offered", "question/bad-fields", where((x) => toFields(x) && /-[0-9a-f]{8}$/.test(x.sent.params.fields.road), accepting));
 lie("takes numbers of any size", "question/bad-fields", where((x) => toFields(x) && x.sent.params.fields.travellers > 20, accepting));
@@ -357,7 +358,7 @@ lie("loses a task with its answer", "question/goes-on", (x) => {
   if (toQuestion(x)) x.memory.set(x.sent.params.task_id, 1);
   return gets(x) && x.memory.has(x.sent.params.task_id) ? error(x, -32061) : x.honest();
 });
-lie("takes options only", "question/free-text", where((x) => answers(x) && x.sent.params.user_id === "U0CONFORMANCE", (x) => error(x, -32602)));
+lie("takes options only", "question/free-text", where((x) => answers(x) && x.sent.params.text && x.sent.params.user_id, (x) => error(x, -32602)));
 lie("lets everyone answer questions that are open", "authentication/own-tasks", where((x) => answers(x) && bearer(x) === "", async (x) => {
   const answer = await asFirst(x);
   return (await answer.clone().text()).includes('"error"') ? x.honest() : answer;
@@ -450,14 +451,11 @@ const other = (x: Exchange, change: (params: Json) => boolean) => {
   if (executes(x) && first === undefined) x.memory.set(x.sent.id, x.sent.params);
   return executes(x) && first !== undefined && change(x.sent.params) ? first : undefined;
 };
-for (const [name, value] of [
-  ["channel", "C1CONFORMANCE"],
-  ["thread_ts", "1700000000.000900"],
-  ["user_id", "U1CONFORMANCE"],
-]) {
-  lie(`does not look at another ${name} under a known id`, "idempotency/other-content", where((x) => executes(x) && x.sent.params?.[String(name)] === value, (x) => success(x)));
+for (const name of ["channel", "thread_ts", "user_id"]) {
+  lie(`does not look at another ${name} under a known id`, "idempotency/other-content", where((x) => other(x, (params) => params[name] !== x.memory.get(x.sent.id)[name]), (x) => success(x)));
 }
-lie("does not look at another file under a known id", "idempotency/other-content", where((x) => executes(x) && x.sent.params?.attachments?.[0]?.id === "F2CONFORMANCE", (x) => success(x)));
+const isOtherFile = (x: Exchange) => other(x, ({ attachments }) => attachments?.[0] && attachments[0].id !== x.memory.get(x.sent.id).attachments?.[0].id);
+lie("does not look at another file under a known id", "idempotency/other-content", where(isOtherFile, (x) => success(x)));
 lie("compares the length of texts under a known id", "idempotency/other-content", where((x) => other(x, ({ text }) => text.length === x.memory.get(x.sent.id).text.length), (x) => {
   const { sent } = x;
   return x.insteadOf({ ...sent, params: { ...sent.params, text: x.memory.get(sent.id).text } });
@@ -705,17 +703,17 @@ lie("takes another option after the first", "question/other-answer", where((x) =
   const answer = await x.honest();
   return (await answer.clone().text()).includes("-32063") ? success(x, "done") : answer;
 }));
-lie("reads words as the first option", "question/free-text", where((x) => answers(x) && x.sent.params.user_id === "U0CONFORMANCE", (x) => {
+lie("reads words as the first option", "question/free-text", where((x) => answers(x) && x.sent.params.text && x.sent.params.user_id, (x) => {
   const { sent } = x;
   const { text: _text, ...params } = sent.params;
   return x.insteadOf({ ...sent, params: { ...params, option_id: "yes" } });
 }));
 lie("runs a task again whose caller hung up", "idempotency/after-hanging-up", where((x) => says(/slow/)(x) && x.count(x.sent.id) > 1, ({ anew }) => anew()));
-lie("runs a task whose id it knows with other content", "idempotency/files-read-once", where((x) => says(/^read files/)(x) && x.sent.params.channel === "C1CONFORMANCE", async (x) => {
+lie("runs a task whose id it knows with other content", "idempotency/files-read-once", where((x) => says(/^read files/)(x) && other(x, ({ channel }) => channel !== x.memory.get(x.sent.id).channel), async (x) => {
   await fetch(x.sent.params.attachments[0].url);
   return x.honest();
 }));
-lie("keeps the content that it refused", "idempotency/other-content", where((x) => executes(x) && x.sent.params.attachments?.[0]?.id === "F1CONFORMANCE" && x.count(x.sent.id) > 6, ({ anew }) => anew()));
+lie("keeps the content that it refused", "idempotency/other-content", where((x) => plain(x) && x.sent.params.attachments && x.count(`${x.sent.id} sent`) > 6, ({ anew }) => anew()));
 lie("compares bot tokens", "idempotency/changing-params", where((x) => other(x, (params) => params.bot_token), (x) => success(x)));
 lie("knows requests by their session as well", "idempotency/files-read-once", where((x) => says(/^read files/)(x) && x.count(`${x.sent.id} elsewhere`) > 3, ({ anew }) => anew()));
 lie("compares the names of files", "idempotency/changing-params", where((x) => executes(x) && x.sent.params.attachments?.[0]?.name === "b.txt", (x) => error(x, -32068)));

@@ -12,7 +12,7 @@ import {
   readPeerResult,
   skipWithoutMethod,
 } from "../expect.ts";
-import { markPattern, type PeerRequest } from "../peer.ts";
+import { markPattern, newLongSessionId, type PeerRequest } from "../peer.ts";
 import { describeStranger, type Stranger, strangers } from "../strangers.ts";
 import { channel } from "../tasks.ts";
 import { listReplies } from "./question-fields.ts";
@@ -25,7 +25,7 @@ type Given = Pick<PeerRequest, "trace" | "sessionId">;
 const headers: readonly [name: string, level: "required" | "strict", what: string, given: Given][] = [
   ["trace", "required", "traceparent and tracestate", { trace: { traceparent, tracestate: "vendor=value,other=1" } }],
   ["malformed-trace", "strict", "a traceparent that is none", { trace: { traceparent: "not-a-trace" } }],
-  ["session", "required", "a session id of 100 characters", { sessionId: "conformance-session-".padEnd(100, "Aa0_-") }],
+  ["session", "required", "a session id of 100 characters", { sessionId: newLongSessionId() }],
 ];
 
 export const headerCases = headers.map(([name, level, what, given]): ConformanceCase => {

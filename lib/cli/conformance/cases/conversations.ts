@@ -1,6 +1,6 @@
 /** Cases of several tasks in one conversation. Each is a task of its own, whatever it shares with another one. */
 
-import { randomInt, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
 import {
@@ -13,7 +13,16 @@ import {
   skipWithoutMethod,
 } from "../expect.ts";
 import { newSessionId } from "../peer.ts";
-import { channel, type EndedTask, expectSuccess, followTask, sendTask, startTask } from "../tasks.ts";
+import {
+  channel,
+  type EndedTask,
+  expectSuccess,
+  followTask,
+  newSlackId,
+  newThreadTs,
+  sendTask,
+  startTask,
+} from "../tasks.ts";
 import { expectSameOutcome, repeat } from "./idempotency.ts";
 import { expectAboutItself } from "./isolation.ts";
 import { isSameQuestion, readTask, reply } from "./questions.ts";
@@ -144,10 +153,6 @@ export const fileCases: readonly ConformanceCase[] = [
   },
 ];
 
-function newThreadTs(): string {
-  return `${randomInt(1_600_000_000, 1_800_000_000)}.${randomInt(100_000, 1_000_000)}`;
-}
-
 type Thread = { sessionId: string; thread_ts: string };
 
 async function send(run: CaseRun, thread: Thread, text: string, attachments?: object[]): Promise<EndedTask> {
@@ -164,7 +169,7 @@ async function send(run: CaseRun, thread: Thread, text: string, attachments?: ob
 
 /** A file with a name that nobody knows. `isRead`: the agent has read it, or names it in its answer. */
 function attach({ files }: CaseRun) {
-  const id = `F${randomUUID().replaceAll("-", "").toUpperCase().slice(0, 16)}`;
+  const id = newSlackId("F");
   const name = `${id.toLowerCase()}.txt`;
   const nowhere = { id, mimetype: "text/plain", size: 12, url: `https://files.sekisho.invalid/${id}` };
   return {

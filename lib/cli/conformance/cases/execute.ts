@@ -5,12 +5,14 @@ import { maxRequestBytes } from "../../../../contracts/methods.ts";
 import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
 import { expectError, expectResult, hasReason, readPeerError, readPeerResult } from "../expect.ts";
-import { newSessionId } from "../peer.ts";
+import { newLongSessionId, newSessionId } from "../peer.ts";
 import {
   channel,
   expectSuccess,
   followTask,
   markParams,
+  newSlackId,
+  newThreadTs,
   runToSuccess,
   type Succeeded,
   sendTask,
@@ -19,13 +21,12 @@ import {
 
 /** With letters that NFC would join, and others that NFKC would replace. */
 const japanese = "関所を通る 🏯👩‍💻 ＡＢ１ か\u3099 e\u0301 ﬁ 終";
-const attachment = {
-  id: "F0CONFORMANCE",
-  name: "関所.txt",
-  mimetype: "text/plain",
-  size: 12,
-  url: "https://files.sekisho.invalid/F0CONFORMANCE",
-};
+/** A file that nobody can read. */
+function newFile() {
+  const id = newSlackId("F");
+  return { id, name: "関所.txt", mimetype: "text/plain", size: 12, url: `https://files.sekisho.invalid/${id}` };
+}
+
 const answers = ["execute/answers"];
 const section = "`execute_task`";
 
@@ -83,12 +84,12 @@ export const executeCases: readonly ConformanceCase[] = [
     advice: "Take every param of the table, also those that you do not use.",
     check: (run) =>
       plain(run, {
-        thread_ts: "1700000000.000100",
-        team_id: "T0CONFORMANCE",
-        user_id: "U0CONFORMANCE",
+        thread_ts: newThreadTs(),
+        team_id: newSlackId("T"),
+        user_id: newSlackId("U"),
         correlation_id: randomUUID(),
-        history: [{ role: "user", text: "Good morning", user_id: "U0CONFORMANCE", ts: "1700000000.000000" }],
-        session_id: "conformance-session-".padEnd(100, "Aa0_-"),
+        history: [{ role: "user", text: "Good morning", user_id: newSlackId("U"), ts: newThreadTs() }],
+        session_id: newLongSessionId(),
         timeout_ms: 14_400_000,
         callback: true,
         bot_token: botToken,
@@ -128,7 +129,7 @@ export const executeCases: readonly ConformanceCase[] = [
     advice:
       "Take attachments with https addresses. Where a file cannot be read, answer without it, or with execution_failed.",
     async check(run) {
-      const task = await startTask(run, { text: run.texts.plain, attachments: [attachment] });
+      const task = await startTask(run, { text: run.texts.plain, attachments: [newFile()] });
       const { last } = await followTask(run, task);
       if (readPeerError(last) === undefined) expectResult(last, "execute_task");
       if (hasReason(last, ["invalid_params", "invalid_request"])) throw new Deviation(last.came);
@@ -143,7 +144,7 @@ export const executeCases: readonly ConformanceCase[] = [
     expects: "20 attachments and 50 earlier messages: anything but a refusal of the params",
     advice: "Take as many attachments and messages as the table allows.",
     async check(run) {
-      const attachments = Array.from({ length: 20 }, (_, at) => ({ ...attachment, id: `F${at}CONFORMANCE` }));
+      const attachments = Array.from({ length: 20 }, newFile);
       const history = Array.from({ length: 50 }, (_, at) => ({
         role: at % 2 === 0 ? "user" : "assistant",
         text: "Good morning. ".repeat(50),

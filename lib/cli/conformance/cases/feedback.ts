@@ -7,7 +7,7 @@ import { expectSuccess, type SentTask } from "../tasks.ts";
 
 const section = "`feedback`";
 
-const up = { vote: "up", voter_id: "voter-1", voted_at: "2026-11-26T08:00:00.000Z" };
+const up = { vote: "up", voter_id: randomUUID(), voted_at: "2026-11-26T08:00:00.000Z" };
 const down = { ...up, vote: "down", voted_at: "2026-11-26T08:00:01.000Z" };
 
 export const feedbackCases: readonly ConformanceCase[] = [
@@ -41,7 +41,7 @@ export const feedbackCases: readonly ConformanceCase[] = [
         ["the same vote again", { ...byTask, ...up }],
         ["another vote, by request_id", { request_id: task.requestId, ...down }],
         ["the first vote, late", { ...byTask, ...up }],
-        ["a vote of another person", { ...byTask, ...up, voter_id: "voter-2" }],
+        ["a vote of another person", { ...byTask, ...up, voter_id: randomUUID() }],
       ];
       return eachStep(run, steps, async (params) => {
         const answer = await send(run, task, params);

@@ -10,6 +10,8 @@ import {
   expectSuccess,
   followTask,
   markParams,
+  newSlackId,
+  newThreadTs,
   type SentTask,
   type Succeeded,
   sendTask,
@@ -43,7 +45,8 @@ export const idempotencyCases: readonly ConformanceCase[] = [
       "the same id with another history, time left, session, bot token, and other names and addresses of files: still the same task",
     advice: contentAdvice,
     async check(run) {
-      const file = (signature: string) => ({ ...sampleFile, url: `${sampleFile.url}?signature=${signature}` });
+      const sample = newFile();
+      const file = (signature: string) => ({ ...sample, url: `${sample.url}?signature=${signature}` });
       const params = { text: run.texts.plain, timeout_ms: 60_000, attachments: [file("a")] };
       const first = await followTask(run, await startTask(run, params));
       const history = [{ role: "user", text: "Good morning" }];
@@ -63,14 +66,15 @@ export const idempotencyCases: readonly ConformanceCase[] = [
       "the same id with another text, channel, thread, person or file: already_exists, error -32068, and the first one is still known",
     advice: contentAdvice,
     async check(run) {
-      const first = await followTask(run, await startTask(run, { text: run.texts.plain, attachments: [sampleFile] }));
+      const file = newFile();
+      const first = await followTask(run, await startTask(run, { text: run.texts.plain, attachments: [file] }));
       const others = [
         ["another text", { text: `${first.params.text} Another text.` }] as const,
         ["another text of the same length", { text: `${String(first.params.text).slice(0, -1)}]` }] as const,
-        ["another channel", { channel: "C1CONFORMANCE" }] as const,
-        ["another thread", { thread_ts: "1700000000.000900" }] as const,
-        ["another person", { user_id: "U1CONFORMANCE" }] as const,
-        ["another file", { attachments: [{ ...sampleFile, id: "F2CONFORMANCE" }] }] as const,
+        ["another channel", { channel: newSlackId("C") }] as const,
+        ["another thread", { thread_ts: newThreadTs() }] as const,
+        ["another person", { user_id: newSlackId("U") }] as const,
+        ["another file", { attachments: [{ ...file, id: newSlackId("F") }] }] as const,
         ["no file", { attachments: undefined }] as const,
       ];
       await eachStep<object>(run, others, async (over) => {
@@ -212,13 +216,11 @@ export const idempotencyCases: readonly ConformanceCase[] = [
   },
 ];
 
-const sampleFile = {
-  id: "F1CONFORMANCE",
-  name: "a.txt",
-  mimetype: "text/plain",
-  size: 12,
-  url: "https://files.sekisho.invalid/F1CONFORMANCE",
-};
+/** A file that nobody can read. */
+function newFile() {
+  const id = newSlackId("F");
+  return { id, name: "a.txt", mimetype: "text/plain", size: 12, url: `https://files.sekisho.invalid/${id}` };
+}
 
 /** A task that is not sent yet. */
 async function start({ peer }: CaseRun, params: Readonly<Record<string, unknown>> & { text: string }) {
@@ -246,12 +248,12 @@ export async function repeat(
 /** Sends one request so many times, all but the last of them at the same time, and counts the reads of its file. */
 async function countReads(run: CaseRun, times: number, { conflict = false } = {}): Promise<number> {
   const { files, texts } = run;
-  const key = `F${randomUUID().replaceAll("-", "").toUpperCase().slice(0, 16)}`;
+  const key = newSlackId("F");
   // The token must not be sent to the address of the file.
   const task = await start(run, { text: texts.file, attachments: [files?.create(key)], bot_token: botToken });
   const send = async () => followTask(run, await sendTask(run, task));
   await Promise.all(Array.from({ length: Math.max(times - 1, 1) }, send));
-  if (conflict) await sendTask(run, { ...task, params: { ...task.params, channel: "C1CONFORMANCE" } });
+  if (conflict) await sendTask(run, { ...task, params: { ...task.params, channel: newSlackId("C") } });
   if (times > 1) await repeat(run, task, newSessionId());
   return files?.count(key) ?? 0;
 }

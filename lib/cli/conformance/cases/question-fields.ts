@@ -1,14 +1,15 @@
 /** Cases of questions with fields, which an agent may ask or not. */
+import { randomUUID } from "node:crypto";
 import type { FieldValue, QuestionField } from "../../../../contracts/question-fields.ts";
 import type { ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
 import { comparable, expectError, expectResult, readPeerError, readPeerResult, skipWithoutMethod } from "../expect.ts";
 import type { PeerAnswer } from "../peer.ts";
-import { type AskingTask, followTask } from "../tasks.ts";
+import { type AskingTask, followTask, newSlackId } from "../tasks.ts";
 import { readTask, reply, unofferedOption } from "./questions.ts";
 
 const section = "`answer_task`";
-const noField = "x.conformance";
+const noField = `x.${randomUUID().slice(0, 8)}`;
 
 export const questionFieldCases: readonly ConformanceCase[] = [
   {
@@ -110,7 +111,7 @@ export const questionFieldCases: readonly ConformanceCase[] = [
       "Take text instead of fields. A client that does not know fields shows the prompt, and sends what the person writes.",
     async check(run) {
       const task = await run.tasks.askingWithFieldsAgain();
-      const answer = await reply(run, task, { text: run.peer.mark("yes", task.sessionId), user_id: "U0CONFORMANCE" });
+      const answer = await reply(run, task, { text: run.peer.mark("yes", task.sessionId), user_id: newSlackId("U") });
       skipWithoutMethod(answer, "answer_task");
       expectResult(answer, "answer_task");
       return answer.came;

@@ -3,7 +3,7 @@ import type { ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
 import { expectError, expectResult, readPeerError, readPeerResult, skipWithoutMethod } from "../expect.ts";
 import { markPattern } from "../peer.ts";
-import { type AskingTask, followTask } from "../tasks.ts";
+import { type AskingTask, followTask, newSlackId } from "../tasks.ts";
 import { repeatsTexts } from "./execute.ts";
 import { isSameQuestion, names, readTask, reply } from "./questions.ts";
 
@@ -24,7 +24,7 @@ export const replyCases: readonly ConformanceCase[] = [
       const task = await run.tasks.askingForText();
       const beginning = run.peer.mark("Neither of them, please.", task.sessionId);
       const text = run.peer.mark(beginning.padEnd(280, " 関所🏯を通る か\u3099"), task.sessionId);
-      const answer = await reply(run, task, { text, user_id: "U0CONFORMANCE" });
+      const answer = await reply(run, task, { text, user_id: newSlackId("U") });
       skipWithoutMethod(answer, "answer_task");
       const { last } = await followTask(run, { ...task, answer });
       if (readPeerError(answer) !== undefined) throw new Deviation(answer.came);
