@@ -29,6 +29,10 @@ describe("values that fit", () => {
     expect(Object.keys("values" in checked ? checked.values : {})).toEqual(fields.map(({ id }) => id));
   });
 
+  it.each([0, 10])("may be the smallest and the largest number of the field: %d", (count) => {
+    expect(problemsOf({ count })).toEqual([]);
+  });
+
   it("have as many characters as the field takes, where each takes two UTF-16 units", () => {
     expect(problemsOf({ why: "🏯".repeat(5) })).toEqual([]);
     expect(problemsOf({ why: "🏯".repeat(6) })).toEqual(["why has more than 5 characters"]);

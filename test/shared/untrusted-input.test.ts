@@ -1,7 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
+import { isAmbiguousOrTooDeep } from "../../lambdas/shared/repeated-keys.ts";
 import {
   escapeActiveCharacters,
+  isNestedTooDeep,
+  isTooDeep,
   parseUrl,
   repairHalfCharacters,
   sanitizeLine,
@@ -34,6 +37,7 @@ describe("a URL that somebody else chose", () => {
 
   it.each([
     ["a host as long as the DNS allows", `https://${"a.".repeat(123)}example/`, undefined],
+    ["a host of 500 characters", `https://${"a".repeat(500)}/`, undefined],
     ["a long path", `https://files.example/${longHost}`, undefined],
     ["a long query", `https://files.example?${longHost}`, undefined],
     ["a long relative path", `/${longHost}`, "https://files.example/"],
@@ -107,6 +111,31 @@ describe("characters that act instead of showing something", () => {
     ["invoice\u202efdp.exe", "invoicefdp.exe"],
   ])("%j reads as %j", (given, shown) => {
     expect(sanitizeLines(given)).toBe(shown);
+  });
+});
+
+describe("JSON that is nested", () => {
+  const nest = (levels: number, [open, close]: readonly [string, string]) =>
+    `${open.repeat(levels)}"[[{\\"{"${close.repeat(levels)}`;
+
+  it.each([
+    ["lists", ["[", "]"] as const],
+    ["objects", ['{"a":', "}"] as const],
+    ["lists in objects", ['{"a":[1,', "]}"] as const],
+  ])("may have a hundred levels of %s, and no more", (_what, brackets) => {
+    const perTime = brackets[1].length;
+    for (const [levels, expected] of [
+      [100, false],
+      [100 + perTime, true],
+    ] as const) {
+      const json = nest(levels / perTime, brackets);
+      const value: unknown = JSON.parse(json);
+      expect(isTooDeep(Buffer.from(json))).toBe(expected);
+      expect(isNestedTooDeep(value)).toBe(expected);
+      expect(isAmbiguousOrTooDeep({ json, value })).toBe(expected);
+      const long = json + " ".repeat(16_384);
+      expect(isAmbiguousOrTooDeep({ json: long, value })).toBe(expected);
+    }
   });
 });
 

@@ -40,6 +40,15 @@ describe("the configured tokens", () => {
     expect(state.reads).toBe(4);
   });
 
+  it("have at least twenty characters, or nobody is let in", async () => {
+    const { secrets, ask } = start();
+    secrets.OLD = "a".repeat(20);
+    expect(await ask(secrets.OLD)).toBe("bearer");
+    const shorter = start();
+    shorter.secrets.OLD = "a".repeat(19);
+    await expect(shorter.ask(secrets.NEW)).rejects.toThrow();
+  });
+
   it("let nobody in while they cannot be read, and are then asked for seldom", async () => {
     const { secrets, state, ask } = start();
     await ask(secrets.OLD);

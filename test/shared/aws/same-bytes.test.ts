@@ -263,6 +263,7 @@ describe("a call of the functions has the bytes of the SDK's client", () => {
     ["no id", undefined],
     ["an id", "checkout.prod"],
     ["an id with characters that AWS does not allow", "my team/app (関所)\r\nx: y"],
+    ["an id of 50 characters", "a".repeat(50)],
     ["an id of more than 50 characters", "a".repeat(51)],
   ])("with the user agent of Sekisho, unsigned, and with %s", async (_what, id) => {
     const warn = jest.spyOn(process, "emitWarning").mockImplementation(() => {});

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from "@jest/globals";
-import { readSecret } from "../../../lambdas/shared/config/secrets.ts";
+import { readSecret, shortTokenProblems } from "../../../lambdas/shared/config/secrets.ts";
 
 const { AWS_REGION: region, AWS_DEFAULT_REGION: defaultRegion } = process.env;
 afterEach(() => {
@@ -15,4 +15,13 @@ it("refuses a secret's name without a region, and says what to set", async () =>
   await expect(readSecret({ secretsManager: "slack/signing" })).rejects.toThrow(
     "The region of the secret slack/signing is unknown. Set AWS_REGION",
   );
+});
+
+it("reports a token of fewer than twenty characters, and never repeats it", () => {
+  process.env.SEKISHO_TEST_TOKEN = "hunter2-".padEnd(19, "x");
+  const references = [{ env: "SEKISHO_TEST_TOKEN" }];
+  expect(shortTokenProblems({ references })).toEqual([expect.stringMatching(/^(?!.*hunter2).*SEKISHO_TEST_TOKEN/)]);
+  process.env.SEKISHO_TEST_TOKEN += "x";
+  expect(shortTokenProblems({ references })).toEqual([]);
+  delete process.env.SEKISHO_TEST_TOKEN;
 });

@@ -41,6 +41,8 @@ describe("a body", () => {
     const response = new Response(body, { headers: { "content-length": "5" } });
     expect(await readResponseBody({ response, maxBytes: 4 })).toBe("too_large");
     expect(canceled).toBe(true);
+    const fitting = new Response("abcd", { headers: { "content-length": "4" } });
+    expect(await readResponseBody({ response: fitting, maxBytes: 4 })).toHaveLength(4);
     expect(await readResponseBody({ response: new Response(null), maxBytes: 4 })).toHaveLength(0);
   });
 

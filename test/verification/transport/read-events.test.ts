@@ -49,7 +49,9 @@ describe("a stream of events", () => {
   });
 
   it("may come in a hundred thousand pieces, and is not read beyond the limit", () => {
-    expect(read(`data: ${response("x".repeat(900_000))}\n\n`, 9).isDone).toBe(true);
+    const filled = `data: ${response("x".repeat(900_000))}\n\n`.padStart(maxBytes, "\n");
+    expect(read(filled, 9).isDone).toBe(true);
+    expect(() => read(`\n${filled}`, 9)).toThrow("larger");
     const endless = () => read(": still there\n\n".repeat(maxBytes));
     expect(endless).toThrow(expect.objectContaining({ reason: "payload_too_large", unread: true }));
   });
