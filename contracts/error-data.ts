@@ -218,7 +218,7 @@ const maxIssues = 100;
 type Issue = { path: string; message: string };
 
 /** Reads what common validators say of fields: a list in `data` or in a member of it, or members by field. Never throws. */
-function foreignIssues(data: unknown): Issue[] | undefined {
+export function foreignIssues(data: unknown): Issue[] | undefined {
   const members = Object(data) as Record<string, unknown>;
   const list = Array.isArray(data)
     ? data

@@ -137,7 +137,7 @@ describe("sekisho send where the task certainly did not begin", () => {
 describe("sekisho send where the task was refused or failed", () => {
   it.each<[string, (call: Call) => Response, string]>([
     ["a wrong token", () => json({}, { status: 401 }), "(unauthenticated): It could not authenticate the caller."],
-    ["a wrong path", () => raw("", { status: 404 }), "(invalid_response): Its response is not JSON"],
+    ["a forbidden call", () => raw("", { status: 403 }), "(permission_denied): It denied access to the caller."],
     [
       "an agent that failed",
       (call) => failure(call, "execution_failed"),
@@ -146,6 +146,90 @@ describe("sekisho send where the task was refused or failed", () => {
   ])("says what to do about %s, and exits with 1", async (_what, answer, words) => {
     const ended = await send(await serve(answer));
     expect(ended).toMatchObject(failing(1, `The task failed ${words}`));
+  });
+});
+
+const redirect = (status: number, location: string) => raw("", { status, headers: { location } });
+const detail = [{ loc: ["body", "params"], msg: "field required", type: "value_error.missing" }];
+const answerWith = ({ id }: Call, result: string) => raw(`{"jsonrpc":"2.0","id":"${id}","result":${result}}`);
+
+describe("sekisho send to an endpoint that does not speak the contract", () => {
+  const notBegun = "The task has not begun.";
+  const mayHaveRun = "the task may have run there.";
+
+  it.each<[string, (call: Call) => Response, string[]]>([
+    ["a redirect", () => redirect(307, "/plain/?state=1"), ["It redirects to /plain/ (HTTP 307)", notBegun]],
+    ["another redirect", () => redirect(308, "/plain/"), ["It redirects to /plain/ (HTTP 308)", notBegun]],
+    [
+      "a redirect to another host",
+      () => redirect(301, "https://user:hunter2@other.example/a?b=hunter2"),
+      ["It redirects to https://other.example/a (HTTP 301)", notBegun],
+    ],
+    ["a redirect after the work", () => redirect(303, "/done"), ["It redirects to /done (HTTP 303)", mayHaveRun]],
+    ["a redirect to nowhere", () => redirect(307, "javascript:hunter2"), ["It redirects elsewhere (HTTP 307)", notBegun]],
+    ["a wrong path", () => json({ detail: "Not Found" }, { status: 404 }), ["at this path (HTTP 404)", notBegun]],
+    ["a page for a wrong path", () => raw("<p>", { status: 404 }), ["at this path (HTTP 404)", notBegun]],
+    ["a wrong method", () => json({}, { status: 405 }), ["POST requests at this path (HTTP 405)", notBegun]],
+    ["a wrong type", () => raw("", { status: 415 }), ["does not accept JSON at this path (HTTP 415)", notBegun]],
+    [
+      "another API",
+      () => json({ detail }, { status: 422 }),
+      ["refuses the request", "(HTTP 422)", "It complains of body.params (field required).", notBegun],
+    ],
+    ["a bad request", () => json({ detail }, { status: 400 }), ["(HTTP 400)", "body.params", mayHaveRun]],
+    ["a conflict", () => raw("", { status: 409 }), ["(HTTP 409)", mayHaveRun]],
+    ["a web page", () => raw("<p>", { headers: { "content-type": "text/html" } }), ["a web page (HTTP 200)", mayHaveRun]],
+    [
+      "NaN",
+      (call) => answerWith(call, '{"status":"success","response_text":"NaN: \\"x","usage":{"cost":NaN}}'),
+      ['the member "cost" is NaN, which JSON does not have', "(HTTP 200)", mayHaveRun],
+    ],
+    ["Infinity in a list", (call) => answerWith(call, "[-Infinity]"), ["is -Infinity", mayHaveRun]],
+    ["half of its JSON", () => raw('{"jsonrpc":"2.0","id":"a'), ["its JSON is cut off", mayHaveRun]],
+    ["no JSON", () => raw("hello"), ["it is not JSON", mayHaveRun]],
+    ["nothing", () => raw(""), ["it is empty", mayHaveRun]],
+    ["a list", (call) => raw(`[{"jsonrpc":"2.0","id":"${call.id}","result":{}}]`), ["it is a list", mayHaveRun]],
+    ["another protocol", () => json({ answer: "hello" }), ['its member "jsonrpc" is not "2.0"', mayHaveRun]],
+    [
+      "an error with a code that is a text",
+      ({ id }) => json({ jsonrpc: "2.0", id, error: { code: "-32001", message: "no" } }),
+      ['its member "error.code" is malformed', mayHaveRun],
+    ],
+    ["a mixed-up id", (call) => json({ jsonrpc: "2.0", id: "x", result: call }), ["belongs to another call", mayHaveRun]],
+    [
+      "a number for a text",
+      (call) => answerWith(call, '{"status":"success","response_text":42}'),
+      ["result.response_text (expected string", "The task has run."],
+    ],
+    ["another state", (call) => answerWith(call, '{"status":"done"}'), ["result.status", mayHaveRun]],
+  ])("names what is wrong with %s, and says whether the task may have run", async (_what, answer, words) => {
+    const { code, stderr } = await send(await serve(answer));
+    expect(code).toBe(1);
+    for (const word of words) expect(stderr).toContain(word);
+    expect([notBegun, mayHaveRun].filter((doubt) => stderr.includes(doubt))).toHaveLength(words.includes("The task has run.") ? 0 : 1);
+    expect(stderr).not.toContain("hunter2");
+  });
+
+  it("shows no address that repeats its credential", async () => {
+    const url = await serve(({ request }) => {
+      const token = request.headers.get("authorization")?.slice(7) ?? "";
+      return redirect(307, `https://other.example/%61${token.slice(1)}`);
+    });
+    const ended = await send(url);
+    expect(ended).toMatchObject(failing(1, "It redirects elsewhere (HTTP 307)"));
+    expect(ended.stderr).not.toMatch(/other.example|token-of-this-test/);
+  });
+
+  it("is in doubt if it refuses a repetition of a request that may have arrived", async () => {
+    let calls = 0;
+    const url = await serve(() => {
+      calls += 1;
+      if (calls === 1) throw connectionReset;
+      return raw("", { status: 404 });
+    });
+    const ended = await sendTo({ transport: "https", url, authorizer: bearer, idempotent: true });
+    expect(ended.stderr).toContain("The task may or may not have arrived");
+    expect(ended.stderr).not.toContain(notBegun);
   });
 });
 

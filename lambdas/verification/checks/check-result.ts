@@ -5,8 +5,9 @@ import { type JsonRpcErrorObject, responseSchema } from "../../../contracts/enve
 import { decodeError } from "../../../contracts/error-data.ts";
 import type { ClientReason, Reason } from "../../../contracts/errors.ts";
 import { sekisho } from "../../shared/command-line.ts";
-import { parseJson } from "../../shared/untrusted-input.ts";
-import { statusToReason } from "../transport/read-response.ts";
+import { parseJson, sanitizeLine, truncate } from "../../shared/untrusted-input.ts";
+import { createResponseProblem } from "../transport/peer-problem.ts";
+import { readRefusedMembers, statusToReason } from "../transport/read-response.ts";
 import type { TransportResponse } from "../transport/transport.ts";
 
 export type HealthRequest = {
@@ -22,7 +23,7 @@ export type HealthRequest = {
 
 /**
  * `unreachable` means that nothing responded. `summary` is for people: the problem in the first sentence, then what to do. The only peer
- * text in it is the peer's name, versions, bindings and URL.
+ * text in it is the peer's name, versions, bindings, URLs, and the names of members.
  */
 export type CheckResult = {
   health: "healthy" | "unhealthy" | "unreachable";
@@ -44,7 +45,7 @@ type AnsweredRequest = {
 export function createAnsweredCheck(answered: AnsweredRequest): CheckResult {
   const { response, id, authorizer, healthRequest } = answered;
   const envelope = responseSchema.safeParse(parseJson(response.body)).data;
-  if (envelope === undefined) return toStatusResult(response.status, authorizer);
+  if (envelope === undefined) return toStatusResult(response, authorizer);
   if ("error" in envelope) return toErrorResult(envelope.error, answered);
   if (envelope.id !== id) return createUnhealthyResult("Its response has the wrong id, so it is not valid JSON-RPC.");
   return healthRequest.toCheckResult({ result: envelope.result });
@@ -66,7 +67,7 @@ export function reasonText({ reason, authorizer }: { reason: ClientReason; autho
     case "payload_too_large":
       return "Its response is larger than maxResponseBytes, or it rejects the request as too large.";
     case "invalid_response":
-      return "Its response is not JSON-RPC as the contract wants it. It may be a web page, a redirect or compressed, or JSON with a byte order mark or a repeated key. Check the address and its path.";
+      return "Its response is not JSON-RPC as the contract wants it. Check the address and its path.";
     case "ambiguous":
       return "It or a proxy in front of it failed. Look at its log.";
     default:
@@ -92,16 +93,20 @@ function toErrorResult(error: JsonRpcErrorObject, answered: AnsweredRequest): Ch
   );
 }
 
-/** For a response that is not JSON-RPC, so that only its HTTP status says anything. */
-function toStatusResult(status: number | undefined, authorizer: string): CheckResult {
-  const statusNote = status === undefined ? "" : ` (HTTP ${status})`;
-  if (status === 404 || status === 405)
-    return createUnhealthyResult(`Nothing accepts calls at this path${statusNote}. Check the url.`);
-  if (status === undefined || status < 400)
-    return createUnhealthyResult(`Its response is not JSON-RPC${statusNote}. Check the url.`);
-  const summary = reasonText({ reason: statusToReason(status), authorizer });
-  return createUnhealthyResult(`${summary ?? "It rejected the call."}${statusNote}`);
+/** For a response that is not JSON-RPC. */
+function toStatusResult(response: TransportResponse, authorizer: string): CheckResult {
+  const { status } = response;
+  const reason = status === undefined ? "invalid_response" : statusToReason(status);
+  const summary = reason === "invalid_response" ? undefined : reasonText({ reason, authorizer });
+  if (summary !== undefined) return createUnhealthyResult(`${summary} (HTTP ${status})`);
+  const { issues = [] } = readRefusedMembers(response);
+  const members = issues.slice(0, maxMembers).map(({ path }) => truncate(sanitizeLine(path), maxPathLength));
+  const complaint = members.length === 0 ? "" : ` It complains of ${members.join(", ")}.`;
+  return createUnhealthyResult(`${createResponseProblem(response).message}${complaint}`);
 }
+
+const maxMembers = 10;
+const maxPathLength = 100;
 
 function credentialHint(authorizer: string): string {
   switch (authorizer) {

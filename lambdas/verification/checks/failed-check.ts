@@ -3,7 +3,7 @@
 import { SekishoError } from "../../../contracts/errors.ts";
 import { sekisho } from "../../shared/command-line.ts";
 import { findProxyError } from "../../shared/http/tunnel.ts";
-import { CardProblem } from "../transport/a2a/card-problem.ts";
+import { PeerProblem } from "../transport/peer-problem.ts";
 import { type CheckResult, reasonText } from "./check-result.ts";
 
 /** `address` is a URL or an ARN. `timedOutMs` is set if the check ended by its time-out. */
@@ -15,7 +15,7 @@ export function createFailedCheck({ thrown, address, authorizer, timedOutMs }: C
   const proxyError = findProxyError(error);
   if (proxyError !== undefined) return unreachable(proxyError.message);
   const summaryBeforeSend =
-    credentialText({ error, authorizer }) ?? invalidTokenText({ error, authorizer }) ?? cardFailureText(error);
+    credentialText({ error, authorizer }) ?? invalidTokenText({ error, authorizer }) ?? problemText(error);
   if (summaryBeforeSend !== undefined) return { health: "unhealthy", summary: summaryBeforeSend };
   if (timedOutMs !== undefined) return unreachable(`It did not answer within ${timedOutMs / 1000} s.`);
   const summary = code === undefined ? undefined : networkText({ code, address });
@@ -25,7 +25,14 @@ export function createFailedCheck({ thrown, address, authorizer, timedOutMs }: C
     if (error.undelivered) return unreachable(`Connecting to ${hostOf(address)} took too long.`);
     return unreachable("It did not respond in time, or it closed the connection.");
   }
-  return { health: "unhealthy", summary: reasonText({ reason: error.reason, authorizer }) ?? error.message };
+  const explained = reasonText({ reason: error.reason, authorizer }) ?? error.message;
+  return { health: "unhealthy", summary: `${explained}${statusNote(error)}` };
+}
+
+/** The HTTP status of the response, if the error came in one that was not JSON-RPC. */
+export function statusNote(error: SekishoError): string {
+  const problem = listCauses(error).find((cause) => cause instanceof PeerProblem);
+  return problem?.status === undefined ? "" : ` (HTTP ${problem.status})`;
 }
 
 /** After a bare 503 nobody knows whether a task was stored, but a check only needs to know that the peer responded. */
@@ -64,9 +71,10 @@ function invalidTokenText({ error, authorizer }: { error: SekishoError; authoriz
     : undefined;
 }
 
-/** Explains a problem with the agent card of an A2A agent. Returns undefined if the card is not the problem. */
-export function cardFailureText({ cause }: SekishoError): string | undefined {
-  return cause instanceof CardProblem ? cause.message : undefined;
+/** Explains a response or an agent card that cannot be used. Returns undefined if something else is the problem. */
+export function problemText({ reason, cause }: SekishoError): string | undefined {
+  const isExplained = reason === "invalid_response" || reason === "version_not_supported";
+  return isExplained && cause instanceof PeerProblem ? cause.message : undefined;
 }
 
 /** True if the error came in a response. Such an error has no cause, or a cause with the HTTP status. */

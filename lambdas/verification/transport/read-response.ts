@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { type JsonRpcErrorObject, type JsonRpcResponse, responseSchema } from "../../../contracts/envelope.ts";
-import { decodeError } from "../../../contracts/error-data.ts";
+import { decodeError, foreignIssues } from "../../../contracts/error-data.ts";
 import { type ClientReason, type ErrorDetails, SekishoError } from "../../../contracts/errors.ts";
 import {
   type LegacyErrorResult,
@@ -17,6 +17,13 @@ import { createBodyCollector, isAnnouncedLarger } from "../../shared/http/read-b
 import { hasRepeatedKey } from "../../shared/repeated-keys.ts";
 import { isTooDeep, parseJson, repairHalfCharacters } from "../../shared/untrusted-input.ts";
 import { answerBytesMember, minLargeAnswerBytes } from "../task/events.ts";
+import {
+  createMemberProblem,
+  createRedirectProblem,
+  createResponseProblem,
+  createTypeProblem,
+  PeerProblem,
+} from "./peer-problem.ts";
 import { isSuccess, takeErrorData, takeExplanation, takeResult } from "./take-result.ts";
 import type { TransportResponse } from "./transport.ts";
 
@@ -39,12 +46,12 @@ export function readResponse<M extends MethodName>(request: {
   const envelope = parseEnvelope({ body: response.body, repairs: dialect === "a2a" || dialect === "a2a-0.3" });
   if (envelope === undefined) throw toStatusError(response, method);
   if ("error" in envelope) {
-    if (envelope.id !== id && envelope.id !== null) throw new SekishoError("invalid_response");
+    if (envelope.id !== id && envelope.id !== null) throw createMismatchError();
     const error = toPeerError(envelope.error, dialect, response);
     requireSameTask(params, error.details);
     throw error;
   }
-  if (envelope.id !== id) throw new SekishoError("invalid_response");
+  if (envelope.id !== id) throw createMismatchError();
   requireSameTask(params, envelope.result);
   requireSameRequest(params, requestId, envelope.result);
   const isDeep = isTooDeep(response.body);
@@ -53,7 +60,8 @@ export function readResponse<M extends MethodName>(request: {
   if (parsed.success) return noteLargeAnswer(parsed.data, response) as ResultOf<M>;
   const failure = legacyErrorResultSchema.safeParse(result).data;
   if (failure !== undefined) throw toLegacyError(failure);
-  throw new SekishoError("invalid_response", { cause: parsed.error, endsTask: isSuccess(result) });
+  const cause = createMemberProblem(parsed.error.issues);
+  throw new SekishoError("invalid_response", { cause, endsTask: isSuccess(result) });
 }
 
 /** Notes the size of a large answer, so that the task is polled more slowly. */
@@ -98,12 +106,19 @@ function withoutCutStrings(result: unknown): unknown {
   throw rest.status === "success" ? new SekishoError("payload_too_large") : createTooLargeError();
 }
 
-function toStatusError({ status, retryAfterMs }: TransportResponse, method: MethodName): SekishoError {
-  if (status === undefined) return new SekishoError("invalid_response");
-  const reason = statusToReason(status);
+function toStatusError(response: TransportResponse, method: MethodName): SekishoError {
+  const { status, retryAfterMs } = response;
+  const reason = status === undefined ? "invalid_response" : statusToReason(status);
   // A 413 for a call that only asks about a task says nothing about the task itself.
   const unread = reason === "payload_too_large" && method !== "execute_task";
-  return new SekishoError(reason, { details: delay(retryAfterMs), unread });
+  const details = { ...delay(retryAfterMs), ...(reason === "invalid_response" && readRefusedMembers(response)) };
+  return new SekishoError(reason, { details, unread, cause: createResponseProblem(response) });
+}
+
+/** The members of the request that an endpoint of another protocol complains of. */
+export function readRefusedMembers({ status = 200, body }: TransportResponse): Pick<ErrorDetails, "issues"> {
+  const issues = status < 400 ? undefined : foreignIssues(takeErrorData(parseJson(body)));
+  return issues === undefined ? {} : { issues };
 }
 
 /** Codes by which legacy agents say that their model refused work for now. */
@@ -321,7 +336,9 @@ function isId(value: unknown): value is string {
 }
 
 function createMismatchError(): SekishoError {
-  return new SekishoError("invalid_response", { cause: new Error("the response is about another task") });
+  return new SekishoError("invalid_response", {
+    cause: new PeerProblem("ResponseMixedUp", "Its response belongs to another call. Look at its log."),
+  });
 }
 
 type ResponseHead = {
@@ -330,16 +347,21 @@ type ResponseHead = {
   maxBytes: number;
   /** A stream of events is read too. */
   readsEvents?: boolean;
+  /** The request, so that no credential of it is shown. */
+  sent?: { url: URL; headers: Readonly<Record<string, string>> };
 };
 export type CheckResponseHead = (head: ResponseHead) => SekishoError | undefined;
 
 /** Refuses redirects, because the request and its credentials are for the configured URL alone. */
 export function checkResponseHead(head: ResponseHead): SekishoError | undefined {
-  const { status, headers, maxBytes, readsEvents = false } = head;
-  const { "content-encoding": encoding = "identity", "content-type": type } = headers;
+  const { status, headers, maxBytes, readsEvents = false, sent } = head;
+  const { "content-encoding": encoding = "identity", "content-type": type, location } = headers;
+  if (isRedirection(status)) {
+    return new SekishoError("invalid_response", { cause: createRedirectProblem({ status, location, sent }) });
+  }
   const isReadable = isJson(type) || (readsEvents && isEventStream(type));
-  if (isRedirection(status) || encoding.toLowerCase() !== "identity" || !isReadable) {
-    return new SekishoError("invalid_response");
+  if (encoding.toLowerCase() !== "identity" || !isReadable) {
+    return new SekishoError("invalid_response", { cause: createTypeProblem({ status, headers }) });
   }
   return isAnnouncedLarger({ contentLength: headers["content-length"], maxBytes }) ? createTooLargeError() : undefined;
 }
@@ -350,12 +372,16 @@ export function isRedirection(status: number): boolean {
 }
 
 /**
- * Accepts `application/json`, `application/json-rpc` and `application/…+json`, in UTF-8 or without a charset. Some hosts send no type, so
- * none is accepted too.
+ * Accepts `application/json`, `application/json-rpc` and `application/…+json` with any parameters, but no charset other than UTF-8. Some hosts
+ * send no type, so none is accepted too.
  */
 export function isJson(contentType: string | null | undefined): boolean {
   if (contentType === null || contentType === undefined || contentType === "") return true;
-  return /^application\/(([a-z0-9.-]+\+)?json|json-rpc)\s*(;\s*charset="?utf-?8"?\s*)?$/i.test(contentType.trim());
+  // The value of a parameter may have a semicolon in quotes.
+  const [type = "", ...parameters] = contentType.match(/(?:[^;"]|"[^"]*(?:"|$))+/g) ?? [];
+  const charsets = parameters.filter((parameter) => /^\s*charset\s*=/i.test(parameter));
+  if (!charsets.every((charset) => /=\s*"?utf-?8"?\s*$/i.test(charset))) return false;
+  return /^application\/(?:(?:[a-z0-9.-]+\+)?json|json-rpc)$/i.test(type.trim());
 }
 
 export function isEventStream(contentType: string | null | undefined): boolean {

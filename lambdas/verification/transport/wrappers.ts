@@ -8,6 +8,7 @@ import { backoffMs } from "../../shared/async/waiting.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { type Metrics, readTraceId, type SpanStart, type Spans } from "../../shared/telemetry/telemetry.ts";
+import { PeerProblem } from "./peer-problem.ts";
 import type { RunningCall, Wrapper } from "./transport.ts";
 
 /** Logs one line per attempt: ids, kinds and the duration, never params, results or error messages. */
@@ -258,7 +259,9 @@ const unrelatedReasons: readonly ClientReason[] = [
 
 /** Keeps the outcome ambiguous, because an earlier attempt may have arrived even if a later one certainly did nothing. */
 function inDoubt({ method }: RunningCall, error: SekishoError): SekishoError {
-  const isRefusal = method === "execute_task" && unrelatedReasons.includes(error.reason);
+  const isAboutCall =
+    unrelatedReasons.includes(error.reason) || (error.cause instanceof PeerProblem && error.cause.isRefusal);
+  const isRefusal = method === "execute_task" && isAboutCall;
   if (!error.retryable && !isRefusal) return error;
   return new SekishoError("ambiguous", { details: error.details, cause: error });
 }

@@ -5,10 +5,12 @@ import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import { sanitizeLine, truncate } from "../../../lambdas/shared/untrusted-input.ts";
 import { reasonText } from "../../../lambdas/verification/checks/check-result.ts";
 import {
-  cardFailureText,
   createFailedCheck,
   credentialText,
+  problemText,
+  statusNote,
 } from "../../../lambdas/verification/checks/failed-check.ts";
+import { PeerProblem } from "../../../lambdas/verification/transport/peer-problem.ts";
 import { startOwnExecution } from "./describe.ts";
 
 export type FailedTask = {
@@ -49,10 +51,15 @@ export function sendFailure(failed: FailedTask): { text: string; isUnreachable: 
     return { text, isUnreachable };
   }
   if (undelivered) return explained(`${why} The task has not begun.`);
-  // Most often the address is wrong. But an endpoint that breaks the contract may have run an agent.
-  const doubt = reason === "invalid_response" ? " If the address is right, the task may have run there." : "";
+  const doubt = reason === "invalid_response" ? ` ${doubtText(error)}` : "";
   const log = reason === "execution_failed" || reason === "internal" ? " Read the log of the Execution zone." : "";
   return { text: `The task failed (${reason}): ${why}${doubt}${log}`, isUnreachable };
+}
+
+/** Says whether the task has run, of an endpoint that breaks the contract. Most often the address is wrong. */
+function doubtText({ cause, endsTask }: SekishoError): string {
+  if (cause instanceof PeerProblem && cause.isRefusal) return "The task has not begun.";
+  return endsTask ? "The task has run." : "If the address is right, the task may have run there.";
 }
 
 /** These reasons say that a call failed, and nothing about the task that it polls. */
@@ -72,7 +79,7 @@ function explainError({ error, address, authorizer }: FailedTask): { why: string
     const { health, summary } = createFailedCheck({ thrown: error, address, authorizer, timedOutMs: undefined });
     return { why: summary, isUnreachable: health === "unreachable" };
   }
-  const why = cardFailureText(error) ?? reasonText({ reason, authorizer }) ?? message;
+  const why = problemText(error) ?? `${reasonText({ reason, authorizer }) ?? message}${statusNote(error)}`;
   return { why: [why, issuesText(error), explanationText(error)].filter(Boolean).join(" "), isUnreachable: false };
 }
 

@@ -1,6 +1,7 @@
 /** What is wrong with an agent's card, in one sentence for an operator each, with what to do. */
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { sanitizeLine } from "../../../shared/untrusted-input.ts";
+import { PeerProblem } from "../peer-problem.ts";
 
 /** The names of the kinds, which the log shows. */
 export type CardProblemName =
@@ -15,19 +16,11 @@ export type CardProblemName =
   | "CardWithoutJsonRpc"
   | "CardOfOtherVersion";
 
-/** `message` is for an operator. It shows nothing of the peer but its bindings, its versions and the HTTP status. */
-export class CardProblem extends Error {
-  constructor(name: CardProblemName, message: string) {
-    super(message);
-    this.name = name;
-  }
-}
-
 /** The error of a call that the card has ended before anything was sent. */
 export function createCardError(name: CardProblemName, message: string): SekishoError {
   const isUnsupported = name === "CardWithoutJsonRpc" || name === "CardOfOtherVersion";
   const reason = isUnsupported ? "version_not_supported" : "invalid_response";
-  return new SekishoError(reason, { cause: new CardProblem(name, message), undelivered: true });
+  return new SekishoError(reason, { cause: new PeerProblem(name, message), undelivered: true });
 }
 
 export const foreignText = "The JSON at the card's address is not the agent card of an A2A agent. Check the address.";

@@ -12,8 +12,8 @@ import { createCardError, foreignText, joinNames } from "./card-problem.ts";
 export type UsableInterface = { url: URL; version: A2aVersion; tenant: string | undefined };
 
 /**
- * Lists the JSON-RPC interfaces, highest version first, and in the card's order within a version. Leaves out addresses outside the card's
- * origin, because credentials must not go there, and interfaces of another tenant than the first one's. `url` replaces all addresses.
+ * Lists the JSON-RPC interfaces, highest version first, and in the card's order within a version. A relative address is resolved with the
+ * card's. Leaves out addresses outside the card's origin, because credentials must not go there, and interfaces of another tenant than the first one's. `url` replaces all addresses.
  * Throws `version_not_supported` without a common version, and `invalid_response` without a usable address.
  */
 export function listUsableInterfaces(request: {
@@ -32,7 +32,7 @@ export function listUsableInterfaces(request: {
   if (spoken.length === 0) throw createUnspokenError({ offered, pinned });
   const [first, ...others] = spoken
     .flatMap(({ address, ...rest }) => {
-      const usable = url ?? addressWithin(cardUrl.origin, address);
+      const usable = url ?? addressWithin(cardUrl, address);
       return usable === undefined ? [] : [{ ...rest, url: usable }];
     })
     .toSorted((one, other) => Number(other.version) - Number(one.version));
@@ -77,10 +77,13 @@ function readVersion(protocolVersion: string): A2aVersion | undefined {
   return /^0\.[23](\.|$)/.test(protocolVersion) ? "0.3" : undefined;
 }
 
-function addressWithin(origin: string, address: string): URL | undefined {
-  if (parseUrl(address)?.origin !== origin) return undefined;
+/** Resolves a relative address. One that begins with two slashes names a host, so it is refused. */
+function addressWithin(cardUrl: URL, address: string): URL | undefined {
+  const namesHost = /^\s*[/\\]{2}/.test(address);
+  const resolved = parseUrl(address) ?? (namesHost ? null : parseUrl(address, cardUrl.href));
+  if (resolved === null || resolved.origin !== cardUrl.origin) return undefined;
   try {
-    return parseCheckedUrl(address);
+    return parseCheckedUrl(resolved.href);
   } catch {
     return undefined;
   }

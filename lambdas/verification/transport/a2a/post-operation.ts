@@ -13,6 +13,7 @@ import { paramsToV03 } from "../../../../contracts/a2a/v03/params.ts";
 import { idSchema, optionalText, readableList } from "../../../../contracts/a2a/values.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { type AuthorizedSend, requestHeaders } from "../http/transport.ts";
+import { createMemberProblem } from "../peer-problem.ts";
 import { createTooLargeError, parseEnvelope } from "../read-response.ts";
 import type { TransportRequest, TransportResponse } from "../transport.ts";
 import type { UsableInterface } from "./interfaces.ts";
@@ -106,5 +107,6 @@ export function readResult<O extends CalledOperation>(request: { operation: O; r
   const { operation, result } = request;
   const parsed = hasTooManyEntries(result) ? undefined : schemas[operation].safeParse(result);
   if (parsed?.success) return parsed.data as OperationResult<O>;
-  throw new SekishoError("invalid_response", { cause: parsed?.error, endsTask: isCompleted(result) });
+  const issues = parsed?.error.issues ?? [{ path: [], message: "has more artifacts and parts than are read" }];
+  throw new SekishoError("invalid_response", { cause: createMemberProblem(issues), endsTask: isCompleted(result) });
 }

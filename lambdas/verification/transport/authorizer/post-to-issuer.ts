@@ -3,6 +3,7 @@ import { SekishoError } from "../../../../contracts/errors.ts";
 import { createHttpClient } from "../../../shared/http/client.ts";
 import { isJsonObject, parseJson } from "../../../shared/untrusted-input.ts";
 import { sendOnce } from "../http/transport.ts";
+import { PeerProblem } from "../peer-problem.ts";
 import type { TransportResponse } from "../transport.ts";
 import { codeOf, createCredentialError, parseCheckedUrl } from "./authorizer.ts";
 
@@ -47,7 +48,8 @@ export async function postToIssuer(request: {
 /** Prefers the network's own error to the reason of `sendOnce`, which describes only the request to the issuer. */
 function readFailureCode(thrown: unknown): string {
   if (!(thrown instanceof SekishoError)) return codeOf(thrown);
-  return thrown.cause === undefined ? thrown.reason : codeOf(thrown.cause);
+  const { cause, reason } = thrown;
+  return cause === undefined || cause instanceof PeerProblem ? reason : codeOf(cause);
 }
 
 function readAnswer({ status, body, retryAfterMs }: TransportResponse & { status: number }): Record<string, unknown> {

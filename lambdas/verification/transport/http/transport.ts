@@ -83,7 +83,8 @@ export async function sendOnce(options: SendOnceRequest): Promise<HttpResponse> 
   let head: HttpHead | undefined;
   const collect = (received: HttpHead) => {
     head = received;
-    const refusal = refuse({ ...received, maxBytes: shortens ? maxBytes * maxShortening : maxBytes, readsEvents });
+    const limit = shortens ? maxBytes * maxShortening : maxBytes;
+    const refusal = refuse({ ...received, maxBytes: limit, readsEvents, sent: request });
     if (refusal !== undefined) throw refusal;
     const isStream = readsEvents && isEventStream(received.headers["content-type"]);
     return isStream ? createEventCollector({ maxBytes }) : createResponseCollector({ maxBytes, shortens });

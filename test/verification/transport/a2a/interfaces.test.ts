@@ -92,12 +92,30 @@ describe("the interfaces of a card", () => {
     "https://agent.example:8443/a2a",
     "http://agent.example/a2a",
     "https://user:pass@agent.example/a2a",
-    "/a2a",
     "file:///etc/passwd",
+    "//elsewhere.example/a2a",
+    "//agent.example/a2a",
+    "\\\\elsewhere.example\\a2a",
+    "/\\elsewhere.example/a2a",
+    "/\t/elsewhere.example/a2a",
+    "https:elsewhere.example/a2a",
+    "javascript:alert(1)",
+    "data:text/plain,a2a",
+    "//user:pass@agent.example/a2a",
   ])("at %s get no credentials", (url) => {
     const refused = () => chosen({ supportedInterfaces: [over("1.0", { url })] });
     expect(refused).toThrow(expect.objectContaining({ reason: "invalid_response", undelivered: true }));
     expect(refused).not.toThrow(/elsewhere|pass/);
+  });
+
+  it.each([
+    ["/a2a", `${origin}/a2a`],
+    ["/a2a/v1?x=1", `${origin}/a2a/v1?x=1`],
+    ["../a2a", `${origin}/a2a`],
+    ["rpc", `${origin}/.well-known/rpc`],
+  ])("at the relative address %s are at the card's origin", (url, resolved) => {
+    expect(chosen({ supportedInterfaces: [over("1.0", { url })] })[0]?.url).toBe(resolved);
+    expect(chosen({ protocolVersion: "0.3.0", url })[0]?.url).toBe(resolved);
   });
 
   it("at the card's own origin count beside those that are elsewhere", () => {

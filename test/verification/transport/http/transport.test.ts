@@ -89,6 +89,8 @@ describe("the https transport", () => {
     "text/plain",
     "application/octet-stream",
     "application/json; charset=shift_jis",
+    'application/json; profile="https://example.com/v1"; charset=latin1',
+    "application/json charset=utf-8",
     "application/jsonp",
   ])("refuses the content type %s", async (type) => {
     const { transport } = await peer(() => raw("{}", { headers: { "content-type": type } }));
@@ -101,6 +103,12 @@ describe("the https transport", () => {
     'application/json;charset="utf-8"',
     "application/vnd.api+json",
     "application/json-rpc",
+    'application/json; profile="https://example.com/v0.3"',
+    'application/json; profile="a; charset=latin1"',
+    "application/json; charset=utf-8; odata.metadata=minimal",
+    "application/json;profile=x;charset=UTF8",
+    "application/json;",
+    "application/a2a+json; version=1.0",
   ])("takes the content type %s", async (type) => {
     const { transport } = await peer(() => raw("{}", { headers: { "content-type": type } }));
     await expect(send(transport)).resolves.toMatchObject({ status: 200 });
