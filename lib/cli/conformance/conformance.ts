@@ -58,6 +58,7 @@ const defaultWaits: Waits = {
   secondLookMs: 8_000,
   lastLookMs: 30_000,
   pollMs: { least: 50, usual: 500, most: 1000 },
+  lateAnswer: { timeoutMs: 20_000, answerMs: 22_000 },
   hangUpMs: 200,
   retryMs: 500,
 };

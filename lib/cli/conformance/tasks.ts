@@ -33,6 +33,8 @@ export type Waits = {
   lastLookMs: number;
   /** Between two polls of a task. The endpoint's `poll_after_ms` counts within these bounds. */
   pollMs: { least: number; usual: number; most: number };
+  /** How long a question stays open, and the time of its task, which is shorter. */
+  lateAnswer: { timeoutMs: number; answerMs: number };
   /** Before the caller hangs up in the case of a lost response. */
   hangUpMs: number;
   /** Between two attempts of a request that the endpoint refused for now. */

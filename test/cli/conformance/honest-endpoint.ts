@@ -81,6 +81,7 @@ const texts = { slow: "slow 1200ms", stream: "stream, plan, slow 1200ms" };
 const waits = {
   secondLookMs: 150,
   lastLookMs: 150,
+  lateAnswer: { timeoutMs: 1500, answerMs: 1700 },
   pollMs: { least: 10, usual: 20, most: 50 },
   hangUpMs: 50,
   retryMs: 5,

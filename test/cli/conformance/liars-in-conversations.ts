@@ -78,7 +78,56 @@ lie("cancels every question of the session", "isolation/session-of-questions", a
   return gets(x) && x.memory.has(session) ? error(x, -32076) : x.honest();
 });
 
+/** Answers an equal request with the first answer to it. `isEqual` names what is compared. */
+const answersEqual = (namesOf: (x: Exchange) => unknown): How => where((x) => executes(x) && first(x) && x.sent.params?.thread_ts, async (x) => {
+  const key = JSON.stringify(namesOf(x));
+  const stored = x.memory.get(key);
+  if (stored !== undefined && stored.id !== x.sent.id) return result(x, (await stored.answer).result);
+  const answer: Promise<Json> = x.honest().then((response) => response.json());
+  x.memory.set(key, { id: x.sent.id, answer: answer.then((all) => all.result && { result: { ...all.result, correlation_id: undefined } }) });
+  return json(await answer);
+});
+lie("takes an equal message for the one before", "isolation/one-thread", answersEqual(({ sent: { params } }) => [params.text, params.attachments?.map(({ id }: Json) => id)]));
+lie("takes an equal message for the one that runs", "isolation/session-of-tasks", where(says(/^slow/), answersEqual(({ sent: { params } }) => [params.text])));
+lie("remembers a conversation under its thread alone", "isolation/session-of-another-caller", where((x) => plain(x) && x.sent.params.thread_ts, async (x) => {
+  const thread = x.sent.params.thread_ts;
+  const before = x.memory.get(thread) ?? "";
+  x.memory.set(thread, x.sent.params.text);
+  return rewriting("success", (text) => `${text} Before that: ${before}`)(x);
+}));
+lie("takes a message for an answer where its session has an open question", "isolation/session-of-questions", async (x) => {
+  const session = x.request.headers.get("x-amzn-bedrock-agentcore-runtime-session-id") ?? "";
+  const open = x.memory.get(session);
+  if (asks(x) && first(x) && open !== undefined) {
+    const answer: Json = await (await x.insteadOf({ ...x.sent, method: "answer_task", params: { task_id: open, text: x.sent.params.text } })).json();
+    delete answer.result?.correlation_id;
+    return json(answer);
+  }
+  return asks(x) ? x.changed(({ result: given }) => given?.task_id && x.memory.set(session, given.task_id)) : x.honest();
+});
+lie("busies a thread with its first task", "isolation/one-thread", where((x) => executes(x) && first(x) && x.sent.params?.thread_ts && x.count(x.sent.params.thread_ts) > 1, (x) => error(x, -32063)));
+
 // Questions.
+lie("forgets an open question after a second", "second-look/late-answer", (x) => {
+  if (asks(x)) return x.changed(({ result: given }) => given?.task_id && x.memory.set(given.task_id, Date.now() + 1000));
+  return gets(x) && Date.now() > x.memory.get(x.sent.params.task_id) ? error(x, -32061) : x.honest();
+});
+lie("counts the time in which a person thinks", "second-look/late-answer", (x) => {
+  if (asks(x) && x.sent.params.timeout_ms) return x.changed(({ result: given }) => given?.task_id && x.memory.set(given.task_id, Date.now() + x.sent.params.timeout_ms));
+  return (gets(x) || answers(x)) && Date.now() > x.memory.get(x.sent.params.task_id) ? error(x, -32001) : x.honest();
+});
+lie("takes a second click for the answer to the next question", "question/second", where((x) => answers(x) && first(x) && x.sent.params.option_id && x.count(`${x.sent.params.task_id} ${x.sent.params.question_id}`) > 1, (x) => {
+  const { question_id: _id, ...params } = x.sent.params;
+  return x.insteadOf({ ...x.sent, params });
+}));
+lie("repeats a second question without its options", "question/second", where(says(/^ask twice/), (x) => x.count(x.sent.id) < 2 ? x.honest() : changing("input_required", (given) => delete given.options)(x)));
+lie("finds a task that asks by its own id only", "question/read-again", where((x) => gets(x) && x.sent.params.request_id, (x) => x.changed((answer) => {
+  if (answer.result?.status !== "input_required") return;
+  delete answer.result;
+  answer.error = { code: -32061, message: "no" };
+})));
+lie("refuses the click of a second person", "question/answer", where((x) => answers(x) && first(x) && x.sent.params.option_id && x.sent.params.user_id, (x) => error(x, -32063)));
+lie("cuts replies at 30,000 bytes", "question/free-text", where(answers, (x) => x.insteadOf({ ...x.sent, params: { ...x.sent.params, ...(x.sent.params.text && { text: Buffer.from(x.sent.params.text).subarray(0, 30_000).toString() }) } })));
 lie("gives a late reply to the next question", "question/second", where((x) => answers(x) && first(x), (x) => {
   const { question_id: _id, ...params } = x.sent.params;
   return x.insteadOf({ ...x.sent, params });
@@ -106,6 +155,25 @@ lie("takes a choice twice", "question/bad-fields", where(withField((value) => Ar
 
 // Stores.
 lie("stores 65,535 bytes of a text", "question/goes-on ended/whole-text", where(gets, rewriting("success", (text) => Buffer.from(text).subarray(0, 50_000).toString())));
+lie("loses the text of a message with files", "execute/attachments", where((x) => plain(x) && x.sent.params.attachments?.length === 1, (x) => x.insteadOf({ ...x.sent, params: { ...x.sent.params, text: "" } })));
+lie("takes names of files of 100 characters", "execute/attachments", where((x) => executes(x) && x.sent.params?.attachments?.[0]?.name?.length > 100, (x) => error(x, -32602)));
+lie("takes messages of the history of 1,000 characters", "execute/every-param", where((x) => executes(x) && x.sent.params?.history?.[0]?.text?.length > 1000, (x) => error(x, -32602)));
+lie("gives the agent the first file only", "execute/every-file", where((x) => readsFiles(x) && x.sent.params.attachments?.length > 1, (x) => x.insteadOf({ ...x.sent, params: { ...x.sent.params, attachments: x.sent.params.attachments.slice(0, 1) } })));
+lie("cuts the answer so far within a character", "accepted/partial-text", where(gets, changing("accepted", (given) => {
+  const { partial_text: text } = given.progress ?? {};
+  if (text) given.progress.partial_text = Buffer.from(`${text}関`).subarray(0, -1).toString();
+})));
+lie("names its steps anew at each read", "accepted/step-ids", where(gets, (x) => changing("accepted", (given) => {
+  for (const step of given.progress?.steps ?? []) step.id = `${x.count("read")}-${step.id}`;
+})(x)));
+lie("holds a poll beyond the end of its task", "ended/ends-wait", where((x) => gets(x) && x.sent.params.wait_ms > 100, async (x) => {
+  const answer = await x.honest();
+  await delay(6500);
+  return answer;
+}));
+lie("takes short reasons only", "cancel/by-request-id", where((x) => cancels(x) && x.sent.params.reason?.length > 255, (x) => error(x, -32602)));
+lie("knows a request by the case of its letters", "idempotency/same-outcome", where((x) => plain(x) && /[A-F]/.test(x.sent.id), ({ anew }) => anew()));
+lie("compares the workspace", "idempotency/changing-params", where((x) => executes(x) && x.sent.params?.team_id && x.sent.params.history && x.sent.params.attachments, (x) => error(x, -32068)));
 lie("joins letters and accents", "execute/unicode", rewriting("success", (text) => text.normalize("NFC")));
 lie("forgets after a while what was answered", "second-look/answered", where(gets, (x) => x.changed((answer) => {
   if (answer.result?.status === "success" && x.count(`${x.sent.params.task_id} read`) > 1 && /Shall I go on/.test(answer.result.response_text)) answer.result.response_text = "It is over.";

@@ -1,5 +1,6 @@
 /** Cases of tasks that go on after `accepted`: reading, canceling and their end. Skipped where the endpoint answers at once. */
 import { maxPartialTextLength } from "../../../../contracts/limits.ts";
+import { progressSchema } from "../../../../contracts/methods.ts";
 import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
 import {
@@ -116,8 +117,9 @@ export const acceptedCases: readonly ConformanceCase[] = [
     level: "required",
     section: "`accepted`",
     needs: accepted,
-    expects: "partial_text in the progress of a task that shows its answer: a text of at most 12,000 characters",
-    advice: "Cut partial_text at 12,000 characters, or leave it out.",
+    expects:
+      "partial_text in the progress of a task that shows its answer: a text of at most 12,000 characters, none of which is cut",
+    advice: "Cut partial_text at 12,000 characters, between two characters and not between bytes, or leave it out.",
     async check({ tasks, observations }) {
       const { sessionId } = await tasks.streamed();
       // The contract's reader ignores a malformed text, so the raw answers are checked.
@@ -126,11 +128,33 @@ export const acceptedCases: readonly ConformanceCase[] = [
         return session === sessionId && isSet(text) ? [{ text, came: answer.came }] : [];
       });
       const isMalformed = ({ text }: { text: unknown }) =>
-        typeof text !== "string" || text.length > maxPartialTextLength;
+        typeof text !== "string" || text.length > maxPartialTextLength || text.includes("\ufffd");
       const malformed = parts.find(isMalformed);
       if (malformed !== undefined) throw new Deviation(malformed.came);
       if (parts.length === 0) throw new NotApplicable("no part of the answer came before its end (--stream-text)");
       return `${parts.length} parts of the answer`;
+    },
+  },
+  {
+    name: "accepted/step-ids",
+    level: "required",
+    section: "`accepted`",
+    needs: accepted,
+    expects: "the steps of a task that shows them, in several reads: a step with the same title has the same id",
+    advice: "Keep the id of a step while its status changes. Otherwise a person sees it twice.",
+    async check({ tasks, observations }) {
+      const { sessionId } = await tasks.streamed();
+      const reads = observations.flatMap(({ answer, sessionId: session }) => {
+        const { data: steps } = stepsSchema.safeParse(Object(Object(readPeerResult(answer)).progress).steps);
+        return session === sessionId && steps !== undefined ? [{ steps, came: answer.came }] : [];
+      });
+      const [first, ...others] = reads;
+      if (first === undefined) throw new NotApplicable("no steps came before the end of the task (--stream-text)");
+      const isRenamed = ({ steps }: typeof first) =>
+        steps.some(({ id, title }, at) => first.steps[at]?.title === title && first.steps[at]?.id !== id);
+      const renamed = others.find(isRenamed);
+      if (renamed !== undefined) throw new Deviation(`first ${first.came}; then ${renamed.came}`);
+      return `${reads.length} reads of the steps`;
     },
   },
   {
@@ -183,6 +207,10 @@ export function expectSameTask(answer: PeerAnswer, taskId: string): string {
   throw new Deviation(`${answer.came}; the task was accepted as ${taskId}`);
 }
 
+const graceMs = 5000;
+
+const stepsSchema = progressSchema.shape.steps.unwrap();
+
 const cancelSection = "`cancel_task`";
 
 export const cancelCases: readonly ConformanceCase[] = [
@@ -209,7 +237,8 @@ export const cancelCases: readonly ConformanceCase[] = [
     level: "required",
     section: cancelSection,
     needs: accepted,
-    expects: "cancel_task by request_id, with a reason: status canceled with the task_id of the task",
+    expects:
+      "cancel_task by request_id, with a reason of 1,000 characters: status canceled with the task_id of the task",
     advice: "Find the task by the id of its execute_task too. Where accepted was lost, nobody knows the task_id.",
     check: async (run) => cancel(run, await run.tasks.toCancelByRequest(), "request_id"),
   },
@@ -230,7 +259,8 @@ export const cancelCases: readonly ConformanceCase[] = [
 
 async function cancel({ peer }: CaseRun, task: AcceptedTask, key: "task_id" | "request_id"): Promise<string> {
   const { taskId, requestId, sessionId } = task;
-  const params = key === "task_id" ? { task_id: taskId } : { request_id: requestId, reason: "A person asked for it." };
+  const reason = "A person asked for it. ".padEnd(1000, "取り消し");
+  const params = key === "task_id" ? { task_id: taskId } : { request_id: requestId, reason };
   const answer = await peer.call({ method: "cancel_task", params, sessionId });
   if (hasReason(answer, ["invalid_state"]) && (await hasEnded(peer, task))) {
     throw new NotApplicable("the slow task ended before it could be canceled (--slow-text)");
@@ -266,6 +296,31 @@ export const endedCases: readonly ConformanceCase[] = [
     expects: "a slow task polled to its end: status success, and the same task_id on the way",
     advice: "Store the result, and answer get_task with it.",
     check: async ({ tasks }) => expectSuccess(await tasks.slowEnd()).last.came,
+  },
+  {
+    name: "ended/ends-wait",
+    level: "required",
+    section: get,
+    needs: ["accepted/by-task-id"],
+    expects: "get_task with wait_ms, sent again and again: an answer within five seconds of the task's end",
+    advice: "End a wait when the task is over. Otherwise a person reads the answer seconds late.",
+    async check(run) {
+      const { tasks, peer, step, now } = run;
+      const { taskId, sessionId } = await tasks.accepted();
+      let endedAtMs: number | undefined;
+      const end = tasks.slowEnd().then((task) => (endedAtMs = task.endedAtMs));
+      end.catch(() => {});
+      const params = { task_id: taskId, wait_ms: 20_000 };
+      for (let sentAtMs = now(); ; sentAtMs = now()) {
+        step("get_task with wait_ms");
+        const answer = await peer.call({ method: "get_task", params, sessionId });
+        const lateMs = endedAtMs !== undefined && sentAtMs < endedAtMs ? now() - endedAtMs : 0;
+        if (lateMs > graceMs)
+          throw new Deviation(`${answer.came}; the task was over ${Math.floor(lateMs / 1000)} s before`);
+        if (Object(readPeerResult(answer)).status !== "accepted") return answer.came;
+        await run.sleep(run.waits.pollMs.usual);
+      }
+    },
   },
   {
     name: "ended/whole-text",

@@ -14,15 +14,18 @@ import {
 } from "../expect.ts";
 import { newSessionId } from "../peer.ts";
 import {
+  type AskingTask,
   channel,
   type EndedTask,
   expectSuccess,
   followTask,
+  markParams,
   newSlackId,
   newThreadTs,
   sendTask,
   startTask,
 } from "../tasks.ts";
+import { outcomes } from "./failures.ts";
 import { expectSameOutcome, repeat } from "./idempotency.ts";
 import { expectAboutItself } from "./isolation.ts";
 import { isSameQuestion, readTask, reply } from "./questions.ts";
@@ -34,7 +37,7 @@ export const conversationCases: readonly ConformanceCase[] = [
     section: "`execute_task`",
     needs: ["execute/answers"],
     expects:
-      "two tasks with other texts in one thread, and the second text again with a file: three tasks, each with an answer to its own text and file",
+      "two tasks with other texts in one thread, and the second text again, twice with the same file: four tasks, each with an answer to its own text and file",
     advice: "The key of a task is its caller and its request id. A thread has many tasks, also with the same text.",
     async check(run) {
       const { texts, step } = run;
@@ -48,8 +51,12 @@ export const conversationCases: readonly ConformanceCase[] = [
       step("the same text again, with a file");
       const file = attach(run);
       const third = await send(run, thread, text, file.attachments);
-      const ids = [first, second, third].map(({ taskId }) => taskId).filter((id) => id !== undefined);
-      if (new Set(ids).size < ids.length) throw new Deviation(`${third.last.came}; two tasks have one task_id`);
+      step("the same text and file once more");
+      const fourth = await send(run, thread, text, file.attachments);
+      const all = [first, second, third, fourth];
+      const ids = all.map(({ taskId }) => taskId).filter((id) => id !== undefined);
+      if (new Set(ids).size < ids.length) throw new Deviation(`${fourth.last.came}; two tasks have one task_id`);
+      if (run.isIdempotent) await expectKnown(run, all);
       if (file.isRead(third)) return third.last.came;
       step("another text with a file, in another thread");
       const elsewhere = { sessionId: newSessionId(), thread_ts: newThreadTs() };
@@ -65,13 +72,17 @@ export const conversationCases: readonly ConformanceCase[] = [
     section: "Sessions",
     needs: ["accepted/by-task-id"],
     expects:
-      "two slow tasks in one session, of which the first one is canceled: get_task of it says so, and the other one ends with an answer to its own text",
-    advice: "Cancel one task, not its session. Keep every task under its own id.",
+      "three slow tasks in one thread, of which two have the same text and one of these is canceled: get_task of it says so, the other one goes on, and the third one ends with an answer to its own text",
+    advice:
+      "Cancel one task, not its session. Keep every task under its own id: a person may send the same text once more.",
     async check(run) {
       const { peer, texts, step } = run;
       const sessionId = newSessionId();
-      const both = [0, 1].map(() => startTask(run, { text: texts.slow }, { sessionId }));
-      const [canceled, other] = (await Promise.all(both)) as [EndedTask, EndedTask];
+      const thread_ts = newThreadTs();
+      const start = () => startTask(run, { text: texts.slow, thread_ts }, { sessionId });
+      const params = markParams(peer, { text: texts.slow, thread_ts }, sessionId);
+      const send = () => sendTask(run, { requestId: randomUUID(), sessionId, params });
+      const [canceled, same, other] = await Promise.all([send(), send(), start()]);
       step("cancel_task of the first task");
       const { task_id } = Object(readPeerResult(canceled.answer));
       if (typeof task_id !== "string") throw new NotApplicable("the slow task was answered at once (--slow-text)");
@@ -79,12 +90,21 @@ export const conversationCases: readonly ConformanceCase[] = [
       if (hasReason(answer, ["invalid_state"])) throw new NotApplicable("the slow task ended too soon (--slow-text)");
       if (expectResult(answer, "cancel_task").task_id !== task_id) throw new Deviation(answer.came);
       step("get_task of the first task");
-      const params = { request_id: canceled.requestId };
-      const again = await peer.call({ method: "get_task", params, sessionId });
+      const byRequest = { request_id: canceled.requestId };
+      const again = await peer.call({ method: "get_task", params: byRequest, sessionId });
       // An endpoint that stores nothing need not know the request.
       if (!hasReason(again, ["task_not_found", "method_not_found"])) expectError(again, ["canceled"]);
-      step("the end of the second task");
-      const end = expectSuccess(await followTask(run, other));
+      step("get_task of the task with the same text");
+      const { task_id: sameId } = Object(readPeerResult(same.answer));
+      if (sameId === task_id) throw new Deviation(`${same.answer.came}; two tasks have one task_id`);
+      if (typeof sameId === "string") {
+        const key = { task_id: sameId };
+        const running = await peer.call({ method: "get_task", params: key, sessionId });
+        await peer.call({ method: "cancel_task", params: key, sessionId });
+        expectResult(running, "get_task");
+      } else expectResult(same.answer, "execute_task");
+      step("the end of the third task");
+      const end = expectSuccess(await followTask(run, { ...other, sessionId }));
       return expectAboutItself([{ ...canceled, last: answer }, end]);
     },
   },
@@ -102,10 +122,17 @@ export const conversationCases: readonly ConformanceCase[] = [
       const ask = async () => {
         const task = await followTask(run, await startTask(run, { text: texts.ask }, { sessionId }));
         const question = expectResult(task.last, "get_task");
-        if (question.status !== "input_required") throw new NotApplicable("the agent did not ask again in one session");
-        return { ...task, taskId: question.task_id, question };
+        if (question.status === "input_required") return { ...task, taskId: question.task_id, question };
+        step("get_task of the questions before");
+        for (const asking of questions) await expectOpen(run, asking);
+        throw new NotApplicable("the agent did not ask again in one session");
       };
-      const [canceled, answered, open] = [await ask(), await ask(), await ask()];
+      const questions: AskingTask[] = [];
+      for (const what of ["the first", "the second", "the third"]) {
+        step(`${what} task of the session`);
+        questions.push(await ask());
+      }
+      const [canceled, answered, open] = questions as [AskingTask, AskingTask, AskingTask];
       step("cancel_task of the first task");
       const params = { task_id: canceled.taskId };
       const answer = await peer.call({ method: "cancel_task", params, sessionId });
@@ -115,15 +142,47 @@ export const conversationCases: readonly ConformanceCase[] = [
       const { last } = await followTask(run, { ...answered, answer: await reply(run, answered) });
       if (hasReason(last, ["task_not_found", "invalid_state", "canceled"])) throw new Deviation(last.came);
       step("get_task of the third task");
-      const still = await readTask(run, open);
-      if (!isSameQuestion(expectResult(still, "get_task"), open.question)) throw new Deviation(still.came);
+      await expectOpen(run, open);
       step("get_task of the first task");
       return expectError(await readTask(run, canceled), ["canceled"]);
     },
   },
 ];
 
+/** A task with a question is not answered by another task. */
+async function expectOpen(run: CaseRun, task: AskingTask): Promise<void> {
+  const answer = await readTask(run, task);
+  if (!isSameQuestion(expectResult(answer, "get_task"), task.question)) throw new Deviation(answer.came);
+}
+
 export const fileCases: readonly ConformanceCase[] = [
+  {
+    name: "execute/every-file",
+    level: "required",
+    section: "`execute_task`",
+    needs: ["execute/answers"],
+    expects: "three files of one name: all of them are read, by an agent that reads each of them where it comes alone",
+    advice: "Give the agent every attachment. Tell files apart by their id, because names repeat.",
+    async check(run) {
+      const { files, step } = run;
+      if (files === undefined) throw new NotApplicable("the endpoint cannot read files of this machine");
+      const create = () => files.create(newSlackId("F"));
+      const read = async (attachments: { id: string }[]) => {
+        const sessionId = newSessionId();
+        const text = run.peer.mark(run.texts.file, sessionId);
+        const { last } = await send(run, { sessionId, thread_ts: newThreadTs() }, text, attachments);
+        return { last, unread: attachments.filter(({ id }) => files.count(id) === 0) };
+      };
+      step("three files");
+      const { last, unread } = await read([create(), create(), create()]);
+      if (unread.length === 0) return last.came;
+      step("one file");
+      const single = await read([create()]);
+      if (single.unread.length === 0)
+        throw new Deviation(`${last.came}; ${unread.length} of three files were not read`);
+      throw new NotApplicable(`the agent read no file at "${run.texts.file}" (--file-text)`);
+    },
+  },
   {
     name: "execute/files",
     level: "required",
@@ -160,11 +219,22 @@ async function send(run: CaseRun, thread: Thread, text: string, attachments?: ob
   const params = { channel, session_id: sessionId, thread_ts, text, ...(attachments && { attachments }) };
   const task = await followTask(run, await sendTask(run, { requestId: randomUUID(), sessionId, params }));
   // An agent may fail at a text without a file, or at a file that it cannot read.
-  if ("error" in (task.last.response ?? {})) {
+  if (hasReason(task.last, agentErrors)) {
     throw new NotApplicable(`the agent fails at ${JSON.stringify(text.slice(0, 40))}: ${task.last.came} (--file-text)`);
   }
   expectSuccess(task);
   return task;
+}
+
+const agentErrors = [...outcomes, "internal"] as const;
+
+/** An endpoint that deduplicates knows each request by its own id. */
+async function expectKnown({ peer, step }: CaseRun, tasks: readonly EndedTask[]): Promise<void> {
+  for (const { requestId, sessionId } of tasks) {
+    step("get_task by request_id");
+    const answer = await peer.call({ method: "get_task", params: { request_id: requestId }, sessionId });
+    if (hasReason(answer, ["task_not_found"])) throw new Deviation(answer.came);
+  }
 }
 
 /** A file with a name that nobody knows. `isRead`: the agent has read it, or names it in its answer. */

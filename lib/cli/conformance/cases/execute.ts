@@ -8,6 +8,7 @@ import { expectError, expectResult, hasReason, readPeerError, readPeerResult } f
 import { newLongSessionId, newSessionId } from "../peer.ts";
 import {
   channel,
+  type EndedTask,
   expectSuccess,
   followTask,
   markParams,
@@ -80,15 +81,15 @@ export const executeCases: readonly ConformanceCase[] = [
     level: "required",
     section,
     needs: answers,
-    expects: "every param that the Verification zone may send: success",
-    advice: "Take every param of the table, also those that you do not use.",
+    expects: "every param that the Verification zone may send, as long as it may be: success",
+    advice: "Take every param of the table in its whole length, also those that you do not use.",
     check: (run) =>
       plain(run, {
         thread_ts: newThreadTs(),
-        team_id: newSlackId("T"),
-        user_id: newSlackId("U"),
-        correlation_id: randomUUID(),
-        history: [{ role: "user", text: "Good morning", user_id: newSlackId("U"), ts: newThreadTs() }],
+        team_id: newSlackId("T").padEnd(64, "0"),
+        user_id: newSlackId("U").padEnd(64, "0"),
+        correlation_id: randomUUID().padEnd(128, "-a"),
+        history: [{ role: "user", text: "関所🏯".repeat(1333), user_id: newSlackId("U"), ts: newThreadTs() }],
         session_id: newLongSessionId(),
         timeout_ms: 14_400_000,
         callback: true,
@@ -125,14 +126,19 @@ export const executeCases: readonly ConformanceCase[] = [
     level: "required",
     section,
     needs: answers,
-    expects: "attachments: anything but a refusal of the params, even where the file cannot be read",
+    expects:
+      "attachments with long names: anything but a refusal of the params, even where the file cannot be read, and the text comes through",
     advice:
       "Take attachments with https addresses. Where a file cannot be read, answer without it, or with execution_failed.",
     async check(run) {
-      const task = await startTask(run, { text: run.texts.plain, attachments: [newFile()] });
-      const { last } = await followTask(run, task);
-      if (readPeerError(last) === undefined) expectResult(last, "execute_task");
+      const file = { ...newFile(), name: `${"関".repeat(251)}.txt`, mimetype: `text/${"x".repeat(250)}` };
+      const task = await startTask(run, { text: run.texts.plain, attachments: [file] });
+      const ended = await followTask(run, task);
+      const { last } = ended;
       if (hasReason(last, ["invalid_params", "invalid_request"])) throw new Deviation(last.came);
+      if (readPeerError(last) !== undefined) return last.came;
+      expectResult(last, "execute_task");
+      await expectText(run, ended);
       return last.came;
     },
   },
@@ -242,8 +248,14 @@ async function checkText(run: CaseRun, text: string): Promise<string> {
   const { came } = task.last;
   const problem = findHarm(String(task.params.text), task.result.response_text);
   if (problem !== undefined) throw new Deviation(`${came}; ${problem}`);
-  if (!(await repeatsTexts(run)) || isRepeated(task)) return came;
-  throw new Deviation(`${came}; the agent repeats other texts word for word, but not this one`);
+  await expectText(run, task);
+  return came;
+}
+
+/** An agent that repeats two other texts word for word repeats this one too. */
+async function expectText(run: CaseRun, task: EndedTask): Promise<void> {
+  if (isRepeated(task) || !(await repeatsTexts(run))) return;
+  throw new Deviation(`${task.last.came}; the agent repeats other texts word for word, but not this one`);
 }
 
 export async function repeatsTexts({ tasks }: CaseRun): Promise<boolean> {
@@ -257,8 +269,8 @@ export function expectWhole({ last, params }: Pick<Succeeded, "last" | "params">
   throw new Deviation(`${last.came}; the agent repeats the beginning of its text, and not all of it`);
 }
 
-function isRepeated({ params, result }: Succeeded): boolean {
-  return result.response_text.includes(String(params.text));
+function isRepeated({ params, last }: EndedTask): boolean {
+  return String(Object(readPeerResult(last)).response_text).includes(String(params.text));
 }
 
 /** What a wrong character set or a wrong escape makes of a text. */

@@ -6,6 +6,9 @@ import { expectError, expectResult, hasReason, mayLackId, readPeerError } from "
 /** How an agent may fail by itself. */
 const failures = ["execution_failed", "budget_exceeded", "plan_error", "payload_too_large"] as const;
 
+/** The errors by which a task ends. */
+export const outcomes = [...failures, "timeout", "canceled"] as const;
+
 export const failureCases: readonly ConformanceCase[] = [
   {
     name: "failure/error",

@@ -31,18 +31,24 @@ export const idempotencyCases: readonly ConformanceCase[] = [
   {
     name: "idempotency/same-outcome",
     ...common,
-    expects: "the same id and content again: the stored outcome, word for word",
+    expects: "the same id, also in upper case, and content again: the stored outcome, word for word",
     advice: storeAdvice,
     async check(run) {
       const first = await run.tasks.plain();
-      return expectSameOutcome(first, await repeat(run, first));
+      expectSameOutcome(first, await repeat(run, first));
+      run.step("the id in upper case");
+      const { correlation_id: _own, ...result } = first.result;
+      const again = await repeat(run, { ...first, requestId: first.requestId.toUpperCase() });
+      const { correlation_id: _other, ...other } = expectResult(again.last, "execute_task") as typeof first.result;
+      if (comparable(result) === comparable(other)) return again.last.came;
+      throw new Deviation(`first ${first.last.came}; then ${again.last.came}`);
     },
   },
   {
     name: "idempotency/changing-params",
     ...common,
     expects:
-      "the same id with another history, time left, session, bot token, and other names and addresses of files: still the same task",
+      "the same id with another history, time left, session, workspace, callback, bot token, and other names and addresses of files: still the same task",
     advice: contentAdvice,
     async check(run) {
       const sample = newFile();
@@ -52,7 +58,10 @@ export const idempotencyCases: readonly ConformanceCase[] = [
       const history = [{ role: "user", text: "Good morning" }];
       const { sessionId } = run.peer;
       const other = { ...file("b"), name: "b.txt", expires_at: new Date(Date.now() + 3600_000).toISOString() };
-      const changed = { timeout_ms: 50_000, history, session_id: sessionId, bot_token: botToken, attachments: [other] };
+      const changed = {
+        ...{ timeout_ms: 50_000, history, session_id: sessionId, team_id: newSlackId("T"), callback: true },
+        ...{ bot_token: botToken, attachments: [other] },
+      };
       const again = await repeat(run, { ...first, params: { ...first.params, ...changed } }, sessionId);
       // An agent may fail at a file that it cannot read.
       if (readPeerError(first.last) !== undefined) return expectSameError(first.last, again.last);

@@ -16,6 +16,8 @@ import {
   type EndedTask,
   followTask,
   markParams,
+  newSlackId,
+  newThreadTs,
   type Question,
   runToSuccess,
   type SentTask,
@@ -139,13 +141,15 @@ export const isolationCases: readonly ConformanceCase[] = [
     level: "required",
     section: "Sessions",
     needs: ["execute/answers"],
-    expects: "two callers with the same session id, by turns: no answer holds the text of the other caller",
-    advice: "Keep what you remember of a conversation under its authenticated caller and its session id together.",
+    expects:
+      "two callers with the same session id, channel, thread and person, by turns: no answer holds the text of the other caller",
+    advice:
+      "Keep what you remember of a conversation under its authenticated caller and its session id together. A channel, a thread and a person prove nothing.",
     async check(run) {
       const { sessionId } = run.peer;
       const another = await asAnother(run);
-      const text = run.texts.plain;
-      const send = async (by: CaseRun) => followTask(by, await startTask(by, { text }, { sessionId }));
+      const params = { text: run.texts.plain, thread_ts: newThreadTs(), user_id: newSlackId("U") };
+      const send = async (by: CaseRun) => followTask(by, await startTask(by, params, { sessionId }));
       run.step("the first caller");
       const first = await send(run);
       run.step("the second caller in the same session");

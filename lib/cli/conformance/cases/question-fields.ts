@@ -9,7 +9,8 @@ import { type AskingTask, followTask, newSlackId } from "../tasks.ts";
 import { readTask, reply, unofferedOption } from "./questions.ts";
 
 const section = "`answer_task`";
-const noField = `x.${randomUUID().slice(0, 8)}`;
+/** The id of a field that no question has. */
+const newFieldId = () => `x.${randomUUID().slice(0, 8)}`;
 
 export const questionFieldCases: readonly ConformanceCase[] = [
   {
@@ -62,10 +63,11 @@ export const questionFieldCases: readonly ConformanceCase[] = [
     advice: "Put the path of the field into data.issues of invalid_params, such as fields.region.",
     async check(run) {
       const task = await run.tasks.askingWithFields();
-      const answer = await reply(run, task, { fields: { ...goodValues(fieldsOf(task)), [noField]: "x" } });
+      const id = newFieldId();
+      const answer = await reply(run, task, { fields: { ...goodValues(fieldsOf(task)), [id]: "x" } });
       const { issues } = Object(readPeerError(answer)?.data) as { issues?: unknown };
       const paths = Array.isArray(issues) ? issues.map((issue) => String(Object(issue).path)) : [];
-      if (!paths.some((path) => path.includes(noField))) throw new Deviation(answer.came);
+      if (!paths.some((path) => path.includes(id))) throw new Deviation(answer.came);
       return answer.came;
     },
   },
@@ -195,7 +197,7 @@ function listBadValues(fields: readonly QuestionField[]): [what: string, values:
       { ...good, [field.id]: value },
     ]),
   ]);
-  return [["a field that there is not", { ...good, [noField]: "x" }], ...wrong];
+  return [["a field that there is not", { ...good, [newFieldId()]: "x" }], ...wrong];
 }
 
 function badValues(field: QuestionField): [what: string, value: unknown][] {

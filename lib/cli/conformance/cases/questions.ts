@@ -14,7 +14,7 @@ import {
   skipWithoutMethod,
 } from "../expect.ts";
 import type { PeerAnswer } from "../peer.ts";
-import { type AskingTask, followTask, type Question } from "../tasks.ts";
+import { type AskingTask, followTask, newSlackId, type Question } from "../tasks.ts";
 import { expectWhole } from "./execute.ts";
 
 const unknownAdvice = "Answer with task_not_found (-32061), or with method_not_found where you have no such method.";
@@ -74,13 +74,18 @@ export const questionCases: readonly ConformanceCase[] = [
     section: "`input_required`",
     needs: ["question/asks"],
     expects:
-      "get_task of a task that asks, twice: the same question with the same options, kind and expires_at, and the same question_id where there is one",
+      "get_task of a task that asks, by task_id and by request_id: the same question with the same options, kind and expires_at, and the same question_id where there is one",
     advice: "Store the question with its id, and show it at every read until it is answered.",
     async check(run) {
       const task = await run.tasks.asking();
-      const steps = [["first", 1] as const, ["second", 2] as const];
-      return eachStep(run, steps, async () => {
-        const answer = await readTask(run, task);
+      const { taskId, requestId, sessionId } = task;
+      const steps = [
+        ["by task_id", { task_id: taskId }] as const,
+        ["by request_id", { request_id: requestId }] as const,
+        ["by task_id once more", { task_id: taskId }] as const,
+      ];
+      return eachStep<object>(run, steps, async (params) => {
+        const answer = await run.peer.call({ method: "get_task", params, sessionId });
         if (!isSameQuestion(expectResult(answer, "get_task"), task.question)) throw new Deviation(answer.came);
         return answer.came;
       });
@@ -132,14 +137,16 @@ export const questionCases: readonly ConformanceCase[] = [
     needs: ["question/bad-answers"],
     // That case needs the question open.
     after: ["question/another-question"],
-    expects: "answer_task, and the same answer again under another id: the same result",
-    advice: "Take the first answer. A person may click twice, so the same answer again gets the same result.",
+    expects: "answer_task, and the same answer again under another id, by another person: the same result",
+    advice: "Take the first answer. Two people may click, so the same answer again gets the same result.",
     async check(run) {
       const task = await run.tasks.asking();
       run.step("the answer");
       const first = await reply(run, task, undefined, answerIdOf(task));
       skipWithoutMethod(first, "answer_task");
-      return expectSameResult(first, await stepReply(run, "the same answer under another id", task));
+      run.step("the same answer under another id, by another person");
+      const again = { ...usualAnswer(task), user_id: newSlackId("U") };
+      return expectSameResult(first, await reply(run, task, again));
     },
   },
   {
@@ -303,16 +310,15 @@ export function answerIdOf({ question }: AskingTask): string {
 }
 
 /** Chooses the first option, or answers yes. */
-export function reply({ peer }: CaseRun, { taskId, sessionId, question }: AskingTask, given?: object, id?: string) {
-  const { question_id, options: [option] = [] } = question;
-  const usual = option === undefined ? { text: "yes" } : { option_id: option.id };
-  const params = { task_id: taskId, ...(given ?? usual), ...(question_id !== undefined && { question_id }) };
+export function reply({ peer }: CaseRun, task: AskingTask, given: object = usualAnswer(task), id?: string) {
+  const { taskId, sessionId, question } = task;
+  const { question_id } = question;
+  const params = { task_id: taskId, ...given, ...(question_id !== undefined && { question_id }) };
   return peer.call({ method: "answer_task", params, sessionId, ...(id !== undefined && { id }) });
 }
 
-function stepReply(run: CaseRun, what: string, task: AskingTask): Promise<PeerAnswer> {
-  run.step(what);
-  return reply(run, task);
+function usualAnswer({ question: { options: [option] = [] } }: Pick<AskingTask, "question">): object {
+  return option === undefined ? { text: "yes" } : { option_id: option.id };
 }
 
 /** True if it asks the same as before, of the same task. */

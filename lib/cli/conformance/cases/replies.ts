@@ -5,6 +5,7 @@ import { expectError, expectResult, readPeerError, readPeerResult, skipWithoutMe
 import { markPattern } from "../peer.ts";
 import { type AskingTask, followTask, newSlackId } from "../tasks.ts";
 import { repeatsTexts } from "./execute.ts";
+import { repeat } from "./idempotency.ts";
 import { isSameQuestion, names, readTask, reply } from "./questions.ts";
 
 const section = "`answer_task`";
@@ -18,12 +19,12 @@ export const replyCases: readonly ConformanceCase[] = [
     // Those cases probe the question while it is open.
     after: ["authentication/own-tasks", "isolation/another-caller-answers"],
     expects:
-      "an answer in 300 characters with Japanese and emoji, whether or not there are options: a result as of get_task, and nothing changed or cut",
+      "an answer in 39,000 characters with Japanese and emoji, whether or not there are options: a result as of get_task, and nothing changed or cut",
     advice: "Take text beside option_id, whole. A person may reply in the thread instead of pressing a button.",
     async check(run) {
       const task = await run.tasks.askingForText();
       const beginning = run.peer.mark("Neither of them, please.", task.sessionId);
-      const text = run.peer.mark(beginning.padEnd(280, " 関所🏯を通る か\u3099"), task.sessionId);
+      const text = run.peer.mark(beginning.padEnd(39_000, " 関所🏯を通る か\u3099 0123456789 whole"), task.sessionId);
       const answer = await reply(run, task, { text, user_id: newSlackId("U") });
       skipWithoutMethod(answer, "answer_task");
       const { last } = await followTask(run, { ...task, answer });
@@ -45,8 +46,9 @@ export const replyCases: readonly ConformanceCase[] = [
     section,
     needs: ["question/read-again"],
     expects:
-      "a second question in one task: another question_id, a late answer to the first question is invalid_state, and the second one stays open until its own answer",
-    advice: "Give each question an id of its own, and compare question_id with that of the open question.",
+      "a second question in one task: another question_id, a late answer to the first question is invalid_state, the first answer once more is no answer to the second question, and that one stays open until its own answer",
+    advice:
+      "Give each question an id of its own, and compare question_id with that of the open question. A second click arrives late.",
     async check(run) {
       const first = await run.tasks.askingTwice();
       run.step("the answer to the first question");
@@ -64,9 +66,18 @@ export const replyCases: readonly ConformanceCase[] = [
       const second: AskingTask = { ...first, last, question };
       run.step("another answer to the first question");
       expectError(await reply(run, first, { text: run.peer.mark("Once more.", first.sessionId) }), ["invalid_state"]);
+      run.step("the first answer once more");
+      const click = await reply(run, first);
+      if (readPeerError(click) === undefined) expectResult(click, "answer_task");
+      else expectError(click, ["invalid_state"]);
       run.step("get_task of the second question");
       const open = await readTask(run, second);
       if (!isSameQuestion(expectResult(open, "get_task"), question)) throw new Deviation(open.came);
+      if (run.isIdempotent) {
+        run.step("execute_task again");
+        const { last: repeated } = await repeat(run, first);
+        if (!isSameQuestion(expectResult(repeated, "execute_task"), question)) throw new Deviation(repeated.came);
+      }
       run.step("the answer to the second question");
       const end = await followTask(run, { ...second, answer: await reply(run, second) });
       const { status, ...rest } = expectResult(end.last, "get_task");

@@ -12,22 +12,13 @@ import {
   skipWithoutMethod,
 } from "../expect.ts";
 import type { Observation } from "../peer.ts";
-import { expectSuccess } from "../tasks.ts";
+import { type AskingTask, type EndedTask, expectSuccess, followTask, startTask } from "../tasks.ts";
 import { expectSameEnd } from "./accepted.ts";
+import { outcomes } from "./failures.ts";
 import { expectSameError, expectSameOutcome, repeat } from "./idempotency.ts";
-import { answerIdOf, reply } from "./questions.ts";
+import { answerIdOf, isSameQuestion, readTask, reply } from "./questions.ts";
 
 const keepAdvice = "Keep the outcome of a task for hours after its end (our host: 24), and never change it.";
-
-/** The errors by which a task ends. */
-const outcomes = [
-  "execution_failed",
-  "timeout",
-  "budget_exceeded",
-  "plan_error",
-  "payload_too_large",
-  "canceled",
-] as const;
 
 /** Waits until the end of the slow task is long enough ago. */
 async function pause({ waits, now, sleep, step }: CaseRun, endedAtMs: number): Promise<void> {
@@ -141,6 +132,38 @@ export const secondLookCases: readonly ConformanceCase[] = [
     },
   },
   {
+    name: "second-look/late-answer",
+    level: "required",
+    section: "`execute_task`",
+    needs: ["question/asks"],
+    isSecondLook: true,
+    expects:
+      "a question that is open for longer than the task's timeout_ms: the same question until then, and its answer is taken",
+    advice: "Stop the clock of timeout_ms while a question is open, and keep the question. People answer hours later.",
+    async check(run) {
+      const { now, waits, texts, step } = run;
+      const { timeoutMs, answerMs } = waits.lateAnswer;
+      const sentAtMs = now();
+      const task = toAsking(await followTask(run, await startTask(run, { text: texts.ask, timeout_ms: timeoutMs })));
+      const askedMs = now() - sentAtMs;
+      step(`wait for ${answerMs / 1000} s`);
+      await run.sleep(answerMs);
+      const answeredAtMs = now();
+      step("get_task");
+      const open = await readTask(run, task);
+      if (!isSameQuestion(expectResult(open, "get_task"), task.question)) throw new Deviation(open.came);
+      step("answer_task");
+      const answer = await reply(run, task);
+      skipWithoutMethod(answer, "answer_task");
+      const { last } = await followTask(run, { ...task, answer });
+      // The agent itself may need all of its time.
+      if (hasReason(last, ["timeout"]) && askedMs + now() - answeredAtMs >= timeoutMs)
+        throw new NotApplicable(`the agent takes longer than ${timeoutMs / 1000} s`);
+      if (hasReason(last, ["timeout", "task_not_found", "invalid_state", "canceled"])) throw new Deviation(last.came);
+      return last.came;
+    },
+  },
+  {
     name: "second-look/failed",
     level: "idempotent",
     section: "Task states",
@@ -237,3 +260,10 @@ export const secondLookCases: readonly ConformanceCase[] = [
     },
   },
 ];
+
+function toAsking(task: EndedTask): AskingTask {
+  const { last } = task;
+  const question = readPeerError(last) === undefined ? expectResult(last, "get_task") : undefined;
+  if (question?.status === "input_required") return { ...task, taskId: question.task_id, question };
+  throw new NotApplicable(`the agent did not ask in time: ${last.came}`);
+}
