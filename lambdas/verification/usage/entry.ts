@@ -160,11 +160,13 @@ export function countVotes(votes: HistoryEntry["votes"]): { up: number; down: nu
 /** Keeps an entry small, however many people vote. */
 const maxVoters = 1000;
 
-/** Adds the task's votes to its entry. Returns undefined if that changes nothing. */
+/** Adds the task's votes to its entry, up to `maxVoters` people. Returns undefined if that changes nothing. */
 export function withVotes(entry: HistoryEntry, votes: NonNullable<Task["votes"]>): HistoryEntry | undefined {
   const { votes: noted = {} } = entry;
-  const isFull = Object.keys(noted).length >= maxVoters;
-  const news = votes.filter(({ voterId, vote }) => noted[voterId] !== vote && !(isFull && !(voterId in noted)));
+  const freePlaces = Math.max(0, maxVoters - Object.keys(noted).length);
+  const added = votes.filter(({ voterId }) => !(voterId in noted)).slice(0, freePlaces);
+  const changed = votes.filter(({ voterId, vote }) => voterId in noted && noted[voterId] !== vote);
+  const news = [...changed, ...added];
   return news.length === 0 ? undefined : { ...entry, votes: { ...noted, ...votesByPerson(news) } };
 }
 

@@ -99,7 +99,9 @@ describe("the memory of records", () => {
     await store.replace({ item: { ...none(), count: 7 } });
     await store.replace({ item: { ...none(), count: 8 } });
     expect(memory.recall(id)).toMatchObject({ count: 7, revision: 2 });
-    for (let n = 0; n < 1000; n++) memory.note({ ...none(), id: `other ${n}` });
+    for (let n = 0; n < 999; n++) memory.note({ ...none(), id: `other ${n}` });
+    expect(memory.recall(id)).toBeDefined();
+    memory.note({ ...none(), id: "the thousandth" });
     expect(memory.recall(id)).toBeUndefined();
     await store.get({ id });
     expect(memory.recall(id)).toMatchObject({ count: 7, revision: 2 });

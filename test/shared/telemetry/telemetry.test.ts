@@ -3,7 +3,13 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { errorKind, errorType } from "../../../lambdas/shared/telemetry/error-kind.ts";
-import { createChildTrace, createTrace, parseTrace, readTraceId } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import {
+  createChildTrace,
+  createMetricBound,
+  createTrace,
+  parseTrace,
+  readTraceId,
+} from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { forAll } from "../../doubles/for-all.ts";
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -107,5 +113,15 @@ describe("the kind of an error", () => {
     expect(errorType(error({ kind: "rate_limited" }))).toBe("rate_limited");
     expect(errorType(error({ reason: "A text", code: "ECONNRESET" }))).toBe("ECONNRESET");
     expect(errorType(null)).toBe("object");
+  });
+});
+
+describe("the labels of a metric", () => {
+  it("have two hundred combinations of values, and then only the known ones", () => {
+    const bound = createMetricBound();
+    for (let n = 0; n < 200; n++) expect(bound("calls", { peer: `p${n}` })).toEqual({ peer: `p${n}` });
+    expect(bound("calls", { peer: "one-more" })).toEqual({ peer: "other" });
+    expect(bound("calls", { peer: "p7" })).toEqual({ peer: "p7" });
+    expect(bound("failures", { peer: "one-more" })).toEqual({ peer: "one-more" });
   });
 });

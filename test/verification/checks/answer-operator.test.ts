@@ -89,6 +89,13 @@ describe("redaction", () => {
     expect(redaction.text("0123456789ab and AKIAEXAMPLE/scope")).toBe("[redacted] and [redacted]");
   });
 
+  it("covers values of six characters and more, because shorter ones are parts of words", () => {
+    const redaction = createRedaction();
+    redaction.add("s3cret");
+    redaction.add("short");
+    expect(redaction.text("It is s3cret, in short.")).toBe("It is [redacted], in short.");
+  });
+
   it("covers how a peer describes itself", async () => {
     const redaction = createRedaction();
     redaction.add("secret-token");

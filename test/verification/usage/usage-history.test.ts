@@ -3,10 +3,12 @@ import { describe, expect, it } from "@jest/globals";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import {
+  countVotes,
   createHistoryId,
   createUsageHistory,
   formatHistoryKey,
   parseHistoryEntry,
+  withVotes,
 } from "../../../lambdas/verification/usage/entry.ts";
 import { sampleCall, sampleTask } from "../task/sample.ts";
 
@@ -122,5 +124,20 @@ describe("the usage history", () => {
     const none = historyOf({ retentionDays: 0 });
     await none.note({ task });
     expect(await none.entryOf(task)).toBeUndefined();
+  });
+
+  it("has the votes of the first thousand people, and what each of them thinks later", async () => {
+    const { note, entryOf } = historyOf();
+    const task = ended();
+    await note({ task });
+    const entry = await entryOf(task);
+    if (entry === undefined) throw new Error("there is no entry");
+    const votesOf = (first: number, count: number, vote: "up" | "down") =>
+      Array.from({ length: count }, (_, index) => ({ voterId: `person ${first + index}`, vote, atMs: nowMs }));
+    const nearlyFull = withVotes(entry, votesOf(0, 999, "up")) ?? entry;
+    const full = withVotes(nearlyFull, votesOf(999, 3, "up")) ?? entry;
+    expect(countVotes(full.votes)).toEqual({ up: 1000, down: 0 });
+    expect(withVotes(full, votesOf(1000, 1, "up"))).toBeUndefined();
+    expect(countVotes(withVotes(full, votesOf(999, 2, "down"))?.votes)).toEqual({ up: 999, down: 1 });
   });
 });

@@ -84,6 +84,15 @@ describe("a delivery", () => {
     }
   });
 
+  it("goes by the record only after Slack limited six tries to look into the thread", async () => {
+    const { slack, texts } = slackThread({ replies: "rate_limited" });
+    const tried = (attempts: number) => ({ ...request, task: { ...task, attempts }, slack, reconcile: true });
+    await expect(deliver(tried(5))).rejects.toMatchObject({ kind: "rate_limited" });
+    expect(texts()).toEqual(["Working on it"]);
+    await deliver(tried(6));
+    expect(texts()).toEqual(["A checkpoint."]);
+  });
+
   it.each<[string, Partial<Task>, string[]]>([
     ["an answer", {}, ["check"]],
     ["a failure", { outcome: { type: "failed", reason: "execution_failed", lost: false } }, ["cross"]],

@@ -95,7 +95,9 @@ describe("what a user reads when a task came to something else", () => {
     const most = (bytes: number) => say({ type: "file_refused", why: "too_large", name: "a.zip", most: bytes });
     expect(most(20 * 1024 * 1024)).toMatch(/20 MB/);
     expect(most(1.99 * 1024 * 1024)).toMatch(/1\.9 MB/);
+    expect(most(1024 * 1024)).toMatch(/ 1 MB/);
     expect(most(2047)).toMatch(/ 1 KB/);
+    expect(most(1024)).toMatch(/ 1 KB/);
     expect(most(10)).toMatch(/10 bytes/);
   });
 

@@ -107,6 +107,17 @@ describe("the App Home", () => {
     expect(textOf(blocks)).toContain(locale === "en" ? "and 980 more" : "ほか980件");
   });
 
+  it("shows ten tasks, twenty rules and two routes without saying that there are more", () => {
+    const rules = Array.from({ length: 20 }, (_, n) => ({ user: `U${n}` }));
+    const text = textOf(
+      home({ tasks: Array.from({ length: 10 }, () => task), rules, routes: overview.routes.slice(1) }),
+    );
+    expect(text).toContain("In <#C7>, messages go to *builder*.");
+    for (const rule of rules) expect(text).toContain(`<@${rule.user}>`);
+    expect(text).not.toMatch(/There are more|and \d+ more/);
+    expect(textOf(home({ tasks: Array.from({ length: 11 }, () => task) }))).toContain("There are more");
+  });
+
   it("is Japanese for Japanese readers", () => {
     const text = textOf(home({}, "ja"));
     expect(text).toContain("このワークスペースの全員");
@@ -141,6 +152,7 @@ describe("the help", () => {
   it("says that there are other channels, and no admin who added people", () => {
     const rules = ["C1", "C2", "C3", "C4"].map((channel) => ({ channel }));
     expect(help({ rules })).toContain("Everyone in <#C1>, <#C2>, <#C3>, and everyone in some other channels.");
+    expect(help({ rules: rules.slice(0, 3) })).toContain("Everyone in <#C1>, <#C2>, <#C3>. My");
   });
 
   it("says what is under way, but not which words", () => {

@@ -77,6 +77,7 @@ describe("a text that is shown as it is written", () => {
       shown: "One thing. ",
       isBroken: true,
     });
+    expect(stream(["One thing. ", "One thing. "])).toMatchObject({ shown: "One thing. ", isBroken: false });
     expect(stream(["One thing. And more. ", "One "])).toMatchObject({ isBroken: true });
     const referred = "[https://bank.example][1] is open\n";
     expect(stream([referred, `${referred}\n[1]: https://evil.example\n`])).toMatchObject({
