@@ -28,6 +28,11 @@ it.each(locales)("a deletion that came too late names the button as it reads: %s
   expect(text).toContain(label);
 });
 
+it.each(locales)("files that came too late have a text that asks for them again: %s", (locale) => {
+  const { text } = createTaskText({ locale }).lateChange({ task: sampleTask(), lateChange: "files" });
+  expect(text).toMatch(/[Uu]pload them again|もう一度アップロード/);
+});
+
 describe("a canceled task", () => {
   const canceled = {
     cancelReason: "asked" as const,
