@@ -67,6 +67,7 @@ export function chooseShortcuts(around: Around, asked: Asked[]): void {
       isUnaddressed: false,
       isCommand: false,
       hasFile: false,
+      lateFile: undefined,
       isTaken: world.from?.taken.includes(requestId) ?? false,
       change: undefined,
     };

@@ -196,6 +196,23 @@ const invariants: readonly Invariant[] = [
     },
   },
   {
+    sentence: "A file that comes later than its message reaches the agent, or is noted as too late.",
+    find({ fates, isExempt, world }) {
+      if (isExempt || !isOfFewFaults(world)) return undefined;
+      const isPeaceful = isPeace(world);
+      return firstOf(fates, ({ asked: { requestId, lateFile }, record }) => {
+        const run = world.agentRuns.find((one) => one.requestId === requestId);
+        if (!lateFile?.isTaken || run === undefined || record === undefined) return undefined;
+        const isTooLate = record.history.some(({ event }) => event === "files_too_late");
+        const isFirst = world.names.of(requestId) === "#1";
+        if (isPeaceful && isTooLate === isFirst) return `${requestId} ${isTooLate ? "was sent early" : "waited"}`;
+        // Below a failure nothing more is said: another try takes the file.
+        const hasFailed = record.outcome !== undefined && record.outcome.type !== "answer";
+        return (run.files ?? 0) > 0 !== isTooLate || hasFailed ? undefined : `${requestId} lost its file`;
+      });
+    },
+  },
+  {
     sentence: "The agent is started at most once for a request, and once for each answer to what it asks.",
     find: ({ world: { agentRuns } }) =>
       firstOf(agentRuns, ({ requestId, turn }) => {

@@ -48,9 +48,25 @@ export const mutants: readonly Mutant[] = [
   {
     name: "edit-taken",
     file: "lambdas/verification/task/edited.ts",
-    find: "text: textOf(message, known),",
-    replace: "text: known.text,",
+    find: "editedTs === undefined ? known.text : textOf(message, known)",
+    replace: "known.text",
     story: "edited",
+    engine: "aws",
+  },
+  {
+    name: "late-files-under-lease",
+    file: "lambdas/verification/worker/held-lease.ts",
+    find: "return withLateFiles(task, stored.message.files);",
+    replace: "return task;",
+    story: "late",
+    engine: "aws",
+  },
+  {
+    name: "late-files-told",
+    file: "lambdas/verification/worker/late-changes.ts",
+    find: "return history.every(({ event }) => event !== filesTooLate) && isNewVersion(task, message);",
+    replace: "return false;",
+    story: "late",
     engine: "aws",
   },
   {

@@ -24,12 +24,14 @@ export type Asked = {
   isUnaddressed: boolean;
   isCommand: boolean;
   hasFile: boolean;
+  /** The file is told of by itself: whether Slack has heard that it was taken. */
+  lateFile: { isTaken: boolean } | undefined;
   isTaken: boolean;
   change: { text?: string } | undefined;
 };
 
-/** Something that Slack tells of a message: that it is there, or was edited or deleted. */
-type Told = { message: Asked; changedTs?: string };
+/** Something that Slack tells of a message: that it is there, that it has a file, or that it was edited or deleted. */
+type Told = { message: Asked; changedTs?: string; isLateFile?: boolean };
 
 /** Slack waits 3 s, then delivers again: at once, after a minute, after five minutes. */
 const answerMs = 3000;
@@ -48,12 +50,14 @@ export function writeMessages({
   const asked: Asked[] = [];
   const { startMs } = world;
   for (const [number, written] of world.story.messages.entries()) {
-    const { afterMs, text, inThreadOf, isUnaddressed = false, isCommand = false, hasFile = false, change } = written;
+    const { afterMs, text, inThreadOf, isUnaddressed = false, isCommand = false, change } = written;
+    const { hasFile = false, fileAfterMs } = written;
     const { app: appId, channel, user } = workspace;
     const ts = tsOf({ atMs: startMs + afterMs, count: number });
     const parent = asked[inThreadOf ?? -1]?.ts;
     const requestId = requestIdOf({ appId, channel, ts: isCommand ? triggerOf(ts) : ts });
-    const kind = { isUnaddressed, isCommand, hasFile };
+    const lateFile = fileAfterMs === undefined ? undefined : { isTaken: false };
+    const kind = { isUnaddressed, isCommand, hasFile, lateFile };
     const writtenAtMs = startMs + afterMs;
     const isTaken = world.from?.taken.includes(requestId) ?? false;
     const message = { requestId, text, ts, writtenAtMs, threadTs: parent ?? ts, ...kind, isTaken, change };
@@ -63,6 +67,8 @@ export function writeMessages({
       const said = { ts, text, key: undefined, from: "person" as const, user, fileIds: [] };
       if (!isCommand) world.said.push({ ...said, channel, threadTs: parent });
       later({ delayMs: 200, run: () => deliver({ message }, 0) });
+      if (fileAfterMs === undefined) return;
+      later({ delayMs: 200 + fileAfterMs, run: () => deliver({ message, isLateFile: true }, 0) });
     };
     within({ process: slack, run: () => laterInStory({ world, afterMs, run: write }) });
     if (change === undefined) continue;
@@ -104,18 +110,19 @@ export function writeMessages({
   return asked;
 
   function deliver(told: Told, attempt: number): void {
-    const { message, changedTs } = told;
+    const { message, changedTs, isLateFile = false } = told;
     const { fate } = meet({
       world,
       process: slack,
       point: "slack.event",
-      about: () => `${changedTs === undefined ? "" : "change of "}${world.names.of(message.requestId)}`,
+      about: () =>
+        `${changedTs === undefined ? "" : "change of "}${isLateFile ? "file of " : ""}${world.names.of(message.requestId)}`,
     });
     let isHeard = false;
     const times = fate === "lost" ? 0 : fate === "repeated" ? 2 : 1;
     const { isShared = false } = world.story;
     for (let time = 0; time < times; time++)
-      void hand({ ...told, type: isShared ? "app_mention" : typeOf(message, attempt + time), attempt });
+      void hand({ ...told, type: isShared ? "app_mention" : typeOf(told, attempt + time), attempt });
     // Slack tells of it in both events, each for itself. There the other one does not say that it is for the bot.
     if (isShared && attempt === 0) void hand({ ...told, type: "message", attempt, isBeside: true });
     later({
@@ -136,13 +143,16 @@ export function writeMessages({
       const { status } = await within({ process: instance.process, run: () => instance.work(request) });
       if (status !== 200 || given.isBeside) return;
       message.isTaken = true;
+      if (isLateFile && message.lateFile !== undefined) message.lateFile.isTaken = true;
       isHeard ||= fate !== "answer_lost";
     }
   }
 }
 
-/** The same post comes as either, where it mentions the bot. */
-function typeOf({ isUnaddressed }: Asked, attempt: number): "app_mention" | "message" {
+/** The same post comes as either, where it mentions the bot. Where the file comes later, only one of them has it. */
+function typeOf({ message, isLateFile }: Told, attempt: number): "app_mention" | "message" {
+  const { isUnaddressed, lateFile } = message;
+  if (lateFile !== undefined) return isLateFile ? "message" : "app_mention";
   return !isUnaddressed && attempt % 2 === 0 ? "app_mention" : "message";
 }
 
@@ -162,7 +172,8 @@ function requestOf(
     size: 5,
     url_private: "https://files.slack.com/in",
   };
-  const files = hasFile ? { files: [file], ...(type === "message" ? { subtype: "file_share" } : {}) } : {};
+  const hasFileHere = hasFile && (message.lateFile === undefined || type === "message");
+  const files = hasFileHere ? { files: [file], ...(type === "message" ? { subtype: "file_share" } : {}) } : {};
   const said = { user, team, ts, ...inThread, ...files, text: withMention(message.text) };
   const event =
     changedTs === undefined

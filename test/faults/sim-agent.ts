@@ -26,7 +26,8 @@ export function createAgent({ world }: { world: World }): Agent {
     const turn = answers.length;
     const about = () => `${world.names.of(requestId)}${turn > 0 ? ` after ${turn} answers` : ""}`;
     const at = { world, about, times, failures };
-    const run: AgentRun = { requestId, turn, fromMs: worldMs(), untilMs: Number.POSITIVE_INFINITY, end: "working" };
+    const begun = { requestId, turn, files: task.attachments?.length ?? 0, fromMs: worldMs() };
+    const run: AgentRun = { ...begun, untilMs: Number.POSITIVE_INFINITY, end: "working" };
     const over = (end: AgentRun["end"]) => {
       if (run.end === "working") Object.assign(run, { end, untilMs: worldMs() });
     };

@@ -11,6 +11,8 @@ type Written = {
   isCommand?: boolean;
   /** It comes with a file. */
   hasFile?: boolean;
+  /** Slack tells of it without the file first, and of the file so long after that. */
+  fileAfterMs?: number;
   /** So long after the beginning it gets another text, or is deleted. */
   change?: { afterMs: number; text?: string };
 };
@@ -245,6 +247,16 @@ export const stories: readonly Story[] = [
     name: "files",
     agent: { makesFiles: true },
     messages: [{ afterMs: 0, text: "Read this file", hasFile: true }],
+  },
+  /** Slack tells of the same messages twice: without the file, and with it. Of the second one the file comes when its agent is at work. */
+  {
+    ...sync,
+    name: "late",
+    agentMs: 5000,
+    messages: [
+      { afterMs: 0, text: "Read this file", hasFile: true, fileAfterMs: 100 },
+      { afterMs: 20_000, text: "And this one", hasFile: true, fileAfterMs: 3000 },
+    ],
   },
   /** A follow-up without a mention, and what people say to each other elsewhere. */
   {

@@ -39,6 +39,8 @@ export type AgentRun = {
   requestId: string;
   /** The number of the user's answers that it had: each is a run of its own. */
   turn: number;
+  /** How many files it got. */
+  files?: number;
   fromMs: number;
   untilMs: number;
   end: "working" | "ended" | "stopped" | "died";

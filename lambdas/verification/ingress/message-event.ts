@@ -35,7 +35,8 @@ type Addressing = Pick<UserMessage, "unaddressed" | "perhapsAddressed">;
 
 /**
  * Says how the message speaks to the bot. Undefined if it does not. An edited message does if one of its `texts`, before and after, does.
- * Another bot always has to mention it, because bots that answer each other's replies would never stop.
+ * A message with files that may mention the bot is kept, because its `app_mention` may lack the files. Another bot always has to mention
+ * it, because bots that answer each other's replies would never stop.
  */
 export function findAddressing(
   callback: EventCallback,
@@ -49,8 +50,9 @@ export function findAddressing(
   // Without a bot user the event was delivered for a person's token, so the thread is between people.
   const isReply =
     botUsers.length > 0 && event.thread_ts && !texts.every((text) => isAddressedToOther({ text, botUsers }));
-  // If the message of a change has asked the bot, the worker knows it.
-  if (!isReply && !(isChange && isPerhaps)) return undefined;
+  // If the message of a change, or of files, has asked the bot, the worker knows it.
+  const mayBelongToTask = isChange || (event.files ?? []).length > 0;
+  if (!isReply && !(mayBelongToTask && isPerhaps)) return undefined;
   return { unaddressed: true, ...(isPerhaps ? { perhapsAddressed: true } : {}) };
 }
 

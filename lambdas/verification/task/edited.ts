@@ -1,11 +1,11 @@
 /**
- * A message that is edited or deleted before its task is sent. The new text is what is sent, and what was decided by the old one is
- * decided anew. The record's compare-and-set says which was first, the change or the send. After the send, the thread only says that
- * the change came too late (`worker/late-changes.ts`).
+ * A message that is edited, deleted or completed with its files before its task is sent. The new text is what is sent, and what was
+ * decided by the old one is decided anew. The record's compare-and-set says which was first, the change or the send. After the send, the
+ * thread only says that the change came too late (`worker/late-changes.ts`).
  */
 import type { EventOf } from "./events.ts";
-import type { MessageChange, UserMessage } from "./messages.ts";
-import { type Policy, rerouteTask } from "./routing.ts";
+import type { AskMessage, MessageChange, UserMessage } from "./messages.ts";
+import { type Policy, rerouteTask, withoutParams } from "./routing.ts";
 import { failedOutcome, markForReconcile, setOutcome, type Transition, withHistory } from "./step.ts";
 import { receivedTask, type Task } from "./task.ts";
 import {
@@ -23,8 +23,36 @@ export function isUnsent({ state }: Pick<Task, "state">): boolean {
   return state === "received" || state === "queued" || state === "announced";
 }
 
+/**
+ * Slack may tell of one post as `app_mention` without its files and as `message` with them, in either order. Returns the later event as a
+ * change of the message if it has files that the record lacks. An edit has told the files of the edited message, so it counts instead.
+ */
+export function findLateFiles(task: Task, ask: AskMessage): MessageChange | undefined {
+  const { retryOf, ...asked } = ask;
+  if (retryOf !== undefined || !hasLateFiles(task.message, ask.message)) return undefined;
+  return { ...asked, type: "message_change" };
+}
+
+function hasLateFiles(known: UserMessage, { files = [], editedTs }: UserMessage): boolean {
+  const knownFiles = known.files ?? [];
+  if (known.hadFiles || known.editedTs !== undefined || editedTs !== undefined) return false;
+  return files.length > knownFiles.length && knownFiles.every(({ id }) => files.some((file) => file.id === id));
+}
+
+/** True if the change is no edit of a person, but the files of the message. */
+export function isLateFiles({ message: { editedTs }, isDeleted }: MessageChange): boolean {
+  return editedTs === undefined && !isDeleted;
+}
+
+/** Adds the files, if the task is not sent. The params that were gathered without them are gathered again. */
+export function withLateFiles(task: Task, files: UserMessage["files"]): Task {
+  if (files === undefined || !isUnsent(task)) return task;
+  return withoutParams({ ...task, message: { ...task.message, files } });
+}
+
 /** False for an edit that is not newer than the record, and for one that changes neither the text nor the files. */
 export function isNewVersion({ message: known }: Pick<Task, "message">, message: UserMessage): boolean {
+  if (message.editedTs === undefined) return hasLateFiles(known, message);
   if (Number(message.editedTs) <= Number(known.editedTs ?? 0)) return false;
   return textOf(message, known) !== known.text || fileIdsOf(message) !== fileIdsOf(known);
 }
@@ -86,7 +114,7 @@ function findOutcome(task: Task, policy: Policy) {
     : { task: routed };
 }
 
-/** A message that spoke to the bot once, before or after the edit, does so. */
+/** A message that spoke to the bot once, before or after the edit, does so. Late files leave the text as it is. */
 function withNewText(task: Task, { message }: EventOf<"message_edited">): Task {
   const { files: _files, unaddressed: _unaddressed, perhapsAddressed: _perhaps, ...known } = task.message;
   const { files, editedTs } = message;
@@ -95,7 +123,7 @@ function withNewText(task: Task, { message }: EventOf<"message_edited">): Task {
     ...task,
     message: {
       ...known,
-      text: textOf(message, known),
+      text: editedTs === undefined ? known.text : textOf(message, known),
       ...(editedTs === undefined ? {} : { editedTs }),
       ...(isUnaddressed ? { unaddressed: true } : {}),
       ...(files === undefined ? {} : { files }),

@@ -87,7 +87,7 @@ export type TaskEvent =
   | { type: "dead_lettered"; nowMs: number }
   /** A person asked to cancel the task. This worker holds the lease. */
   | { type: "cancel_asked"; nowMs: number; resumed: boolean }
-  /** The message was edited before it was sent. This worker holds the lease. */
+  /** The message was edited, or completed with its files, before it was sent. This worker holds the lease. */
   | { type: "message_edited"; nowMs: number; resumed: boolean; message: UserMessage }
   /** The message was deleted before it was sent. This worker holds the lease. */
   | { type: "message_deleted"; nowMs: number; resumed: boolean }

@@ -94,7 +94,7 @@ export type AskMessage = z.infer<typeof askMessageSchema>;
 
 /**
  * A message was edited or deleted. `message` is its new version, without text if it was deleted. If the original message was not handled
- * yet, it is never handled: this one takes its place.
+ * yet, it is never handled: this one takes its place. Without `editedTs` it is the message with files that came later than its text.
  */
 const messageChangeSchema = askMessageSchema.omit({ retryOf: true }).extend({
   type: z.literal("message_change"),

@@ -144,11 +144,22 @@ function acceptMessage(task: Task, { nowMs, policy }: { nowMs: number; policy: P
   if (isOutdated(task, nowMs)) return setOutcome(task, { type: "too_old" });
   if (policy.helpWord && asksForHelp(task.message)) return { task, effects: [{ type: "write_help" }] };
   const refusal = findRefusal(task.message);
+  if (refusal !== undefined && mayGetFiles(task)) return { task, effects: [wake(lateFilesMs)] };
   if (refusal !== undefined) return turnAway(task, refusal);
   const directed = chooseDestination(task, policy);
   if (directed === undefined) return turnAway(task, failedOutcome({ reason: "agent_not_found", lost: false }));
   const untilMs = nowMs + maxAgeMs + destinationOf(directed, policy).deadlineMs;
   return { task: directed, effects: [{ type: "charge", untilMs }] };
+}
+
+/** How long a mention without any text waits for its files, before it is refused as no request. */
+const lateFilesMs = 2000;
+
+/** True for a mention of nothing but the bot, until it has waited once. Of a channel's message Slack tells twice, once perhaps without its files. */
+function mayGetFiles({ message, retryOf, wakeSeq }: Task): boolean {
+  const { text, direct, command, about, editedTs } = message;
+  const isMention = !direct && !command && about === undefined && retryOf === undefined && editedTs === undefined;
+  return isMention && text === "" && wakeSeq === 0;
 }
 
 /** The answer is no task: it has no destination, and is not counted in the quotas. */

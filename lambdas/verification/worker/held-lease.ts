@@ -1,6 +1,7 @@
 /** A worker's lease on a task: how it is created and renewed, and when a message that meets one is delivered again. */
 
 import type { TaskStore } from "../../shared/engine/ports.ts";
+import { withLateFiles } from "../task/edited.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { TaskMessage } from "../task/messages.ts";
 import type { Task } from "../task/task.ts";
@@ -17,6 +18,24 @@ export function createLease({ newId, leaseMs }: { newId: () => string; leaseMs: 
 /** A renewal of the lease has changed the revision of the record. */
 export function withStoredRevision({ stored }: HeldLease, task: Task): Task {
   return stored === undefined ? task : { ...task, revision: stored.revision };
+}
+
+/**
+ * Another worker may have added late files to the record under this lease (`worker.ts`), so that a write of this worker has failed. Returns
+ * the task with them. Resolves to undefined if the lease is lost.
+ */
+export async function takeLateFiles(request: {
+  store: Pick<TaskStore<Task>, "get">;
+  hold: HeldLease;
+  task: Task;
+}): Promise<Task | undefined> {
+  const { store, hold, task } = request;
+  const { lease, stored: before } = hold;
+  const stored = lease && (await store.get({ id: task.id }));
+  if (stored === undefined || stored.lease?.owner !== lease?.owner) return undefined;
+  if (stored.revision === before?.revision) return undefined;
+  hold.stored = stored;
+  return withLateFiles(task, stored.message.files);
 }
 
 /** The share of a lease that is left when it is renewed. A failed renewal is tried again until a tenth is left. */

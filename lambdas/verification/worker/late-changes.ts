@@ -1,9 +1,9 @@
-/** Says in the thread that an edit or a deletion came too late, because the message was sent already. */
+/** Says in the thread that an edit, a deletion or files came too late, because the message was sent already. */
 import type { TaskStore } from "../../shared/engine/ports.ts";
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { latePart } from "../slack/messages/blocks.ts";
-import type { TaskText } from "../slack/messages/task-text.ts";
-import { isNewVersion } from "../task/edited.ts";
+import type { LateChange, TaskText } from "../slack/messages/task-text.ts";
+import { isLateFiles, isNewVersion } from "../task/edited.ts";
 import type { MessageChange } from "../task/messages.ts";
 import { retryAdviceOf } from "../task/retry.ts";
 import { installationOf, type Task, threadRefOf } from "../task/task.ts";
@@ -26,11 +26,11 @@ export function createNoticeLateChange(options: {
 }): NoticeLateChange {
   const { store, slack, text } = options;
   return async ({ task, change, signal }) => {
-    const lateChange = change.isDeleted ? "deleted" : "edited";
+    const lateChange = kindOf(change);
     if (!isWorthSaying(task, change)) return true;
-    const noted = await store.replace({ item: { ...task, lateChange } });
+    const noted = await store.replace({ item: withNote(task, change) });
     if (noted === undefined) return false;
-    const key = { requestId: task.id, part: change.isDeleted ? latePart + 1 : latePart };
+    const key = { requestId: task.id, part: lateParts[lateChange] };
     const target = { installation: installationOf(task), ...threadRefOf(task) };
     try {
       await slack.post({ ...target, content: text.lateChange({ task, lateChange }), key, signal });
@@ -41,9 +41,30 @@ export function createNoticeLateChange(options: {
   };
 }
 
-/** An edit until the thread was checked for the last time, a deletion while the agent may still be at work. */
-function isWorthSaying(task: Task, { message, isDeleted }: MessageChange): boolean {
-  const { wait, lateChange, cleanupDone, outcome, cancelReason } = task;
+function kindOf(change: MessageChange): LateChange {
+  if (change.isDeleted) return "deleted";
+  return isLateFiles(change) ? "files" : "edited";
+}
+
+/** Files are noted in the history, which every version keeps, because their event may come again after the texts are erased. */
+function withNote(task: Task, change: MessageChange): Task {
+  const lateChange = kindOf(change);
+  if (lateChange !== "files") return { ...task, lateChange };
+  const entry = { atMs: change.receivedAtMs, event: filesTooLate, state: task.state };
+  return { ...task, history: [...task.history, entry] };
+}
+
+const filesTooLate = "files_too_late";
+
+const lateParts: Record<LateChange, number> = { edited: latePart, deleted: latePart + 1, files: latePart + 2 };
+
+/**
+ * An edit until the thread was checked for the last time, a deletion while the agent may still be at work, and files always: otherwise they
+ * would be lost without a word.
+ */
+function isWorthSaying(task: Task, change: MessageChange): boolean {
+  const { message, isDeleted } = change;
+  const { wait, lateChange, history, cleanupDone, outcome, cancelReason } = task;
   // A person who edits a failed message is about to try it again, and the retry takes the new text.
   if (!isDeleted && retryAdviceOf(task) !== undefined) return false;
   // Another bot gets no words that it might answer.
@@ -51,5 +72,6 @@ function isWorthSaying(task: Task, { message, isDeleted }: MessageChange): boole
   // The task was never sent, because the message was refused, or was a reply.
   if (wait === undefined) return false;
   if (isDeleted) return lateChange !== "deleted" && outcome === undefined && cancelReason === undefined;
+  if (isLateFiles(change)) return history.every(({ event }) => event !== filesTooLate) && isNewVersion(task, message);
   return lateChange === undefined && !cleanupDone && isNewVersion(task, message);
 }

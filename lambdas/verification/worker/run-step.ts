@@ -17,7 +17,14 @@ import type { Policy, ZoneSecretValues } from "../task/routing.ts";
 import { type Transition, wake, withHistory } from "../task/step.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
 import { causeKindOf } from "./data-failures.ts";
-import { createLease, type HeldLease, InterruptedStep, withRenewedLease, withStoredRevision } from "./held-lease.ts";
+import {
+  createLease,
+  type HeldLease,
+  InterruptedStep,
+  takeLateFiles,
+  withRenewedLease,
+  withStoredRevision,
+} from "./held-lease.ts";
 import type { HandleInteraction } from "./interactions.ts";
 import type { NoticeLateChange } from "./late-changes.ts";
 import { countStep, createDeliverySpan, giveUpReason, recordTaskSpan } from "./step-metrics.ts";
@@ -216,7 +223,7 @@ async function runEffects(
   hold: Hold,
   { first, begun }: { first: Taken; begun: Begun },
 ): Promise<Transition | undefined> {
-  const { runAct, leaseMs, now = Date.now } = options;
+  const { store, runAct, leaseMs, now = Date.now } = options;
   if (runAct === undefined) return first;
   const spans = spansOf(options);
   const deliverInSpan = (request: ActRequest) => runDelivery(spans, runAct, request);
@@ -251,7 +258,12 @@ async function runEffects(
       const next = takeStep(options, { task, event, atMs: event.nowMs });
       const isRepeatable = next.effects.every((effect) => !isAct(effect) || repeatableActs.has(effect.type));
       const saved = isRepeatable ? next : await saveStep(options, hold, { before, step: next });
-      if (saved === undefined) return undefined;
+      if (saved === undefined) {
+        const completed = await takeLateFiles({ store, hold, task });
+        if (completed === undefined) return undefined;
+        step = { task: completed, effects: [wake(0)], event };
+        continue;
+      }
       step = saved;
       reportHeld(options, hold, { ...step, before, operation: "save" });
     } else if (hold.lease === undefined && !looks.has(act.type)) {
@@ -326,7 +338,9 @@ async function finishStep(
     if (kept !== undefined) reportStep(options, { ...failed, before: rest, operation: "save" });
     return kept;
   });
-  return saved;
+  if (saved !== undefined) return saved;
+  const completed = await takeLateFiles({ store, hold, task: rest });
+  return completed && save(completed);
 }
 
 /** Saves the record together with what acts have left to this write; or, where a condition fails, that first and then the record. */

@@ -3,7 +3,7 @@
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isNewerRecord } from "../../shared/engine/record-version.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
-import { deletedTask, takesEffect } from "../task/edited.ts";
+import { deletedTask, findLateFiles, isLateFiles, takesEffect, withLateFiles } from "../task/edited.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { TaskEvent } from "../task/events.ts";
 import {
@@ -22,7 +22,7 @@ import { isTooOld } from "../task/step.ts";
 import { queueGroupOf, receivedTask, type Task } from "../task/task.ts";
 import { createHandleCompletion } from "./completion.ts";
 import { createHandleDeadLetter } from "./dead-letter.ts";
-import { createLease, deferUntilLeaseEnds, soonAgainMs } from "./held-lease.ts";
+import { createLease, deferUntilLeaseEnds, type Lease, soonAgainMs } from "./held-lease.ts";
 import { leaveMessage } from "./newer-version.ts";
 import { type RunAct, runStep, type WorkerOptions } from "./run-step.ts";
 
@@ -74,12 +74,12 @@ async function handleKnown(options: WorkerOptions, message: QueueMessage, signal
 
 async function handleMessage(
   options: WorkerOptions,
-  message: TaskMessage,
+  received: TaskMessage,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { store, queue, runAct, now = Date.now } = options;
-  const asks = await readAsk(options, message);
-  if (asks?.message.unaddressed) {
+  const asks = await readAsk(options, received);
+  if (asks?.message.unaddressed && !(await isOfTask(options, asks))) {
     const known = await options.isKnownThread({ message: asks.message });
     // If the message may mention the bot, Slack's `app_mention` event should be handled first.
     const isEarly = asks.message.perhapsAddressed === true && asks.looks === undefined;
@@ -89,8 +89,9 @@ async function handleMessage(
   const created = asks !== undefined && !isIgnored ? await createTask(options, asks) : undefined;
   if (created?.state === "done") return;
   // A message whose worker died after it had created the record is found, whoever wrote it.
-  const task = created ?? (await store.get({ id: message.requestId }));
-  if (task === undefined) return reportNoTask(options, { message, isIgnored });
+  const task = created ?? (await store.get({ id: received.requestId }));
+  if (task === undefined) return reportNoTask(options, { message: received, isIgnored });
+  const message = (created === undefined && received.type === "ask" && findLateFiles(task, received)) || received;
   const log = options.log.with({ request_id: task.id, trace_id: readTraceId(task.trace) });
   const seq = toWakeSeq({ message, task });
   // With the lease of a worker that died, this may be the message that it handled, and the only wake-up for a long time.
@@ -103,6 +104,9 @@ async function handleMessage(
   if (created === undefined && task.lease !== undefined && task.lease.untilMs > nowMs) {
     const stop = signal ?? AbortSignal.timeout(options.leaseMs);
     if (message.type === "cancel") await cancelUnderWay(runAct, task, stop);
+    if (message.type === "message_change" && isLateFiles(message) && !isLate) {
+      return addLateFiles(options, { task, lease: task.lease, change: message, nowMs });
+    }
     // The change of a message that is too late to take effect is still to be told.
     const isIdle = isLate && message.type !== "message_change";
     const copy = deferUntilLeaseEnds({ message, task, lease: task.lease, isLate: isIdle, nowMs });
@@ -128,6 +132,29 @@ async function handleMessage(
   // Another worker was first. The message is handled again with the record that the other one saved.
   await queue.send({ body: encodeQueueMessage(message), delayMs: soonAgainMs, group });
   if (!isDone) log.debug("claim_lost", { seq });
+}
+
+/**
+ * Adds late files to the record under the lease of another worker, which is about to send the task and takes them over when it saves its
+ * next step (`run-step.ts`). A worker of an older version takes its lease as lost then, so the message comes again at the end of the lease.
+ */
+async function addLateFiles(
+  { store, queue }: WorkerOptions,
+  request: { task: Task; lease: Lease; change: MessageChange; nowMs: number },
+): Promise<void> {
+  const { task, lease, change, nowMs } = request;
+  const added = await store.replace({ item: withLateFiles(task, change.message.files) });
+  const delayMs = added === undefined ? soonAgainMs : lease.untilMs - nowMs + soonAgainMs;
+  await queue.send({ body: encodeQueueMessage(change), delayMs, group: queueGroupOf(task) });
+}
+
+/** True if the message may bring files to a task that its `app_mention` has begun (Slack Connect). */
+async function isOfTask(
+  { store }: WorkerOptions,
+  { requestId, message }: AskMessage | MessageChange,
+): Promise<boolean> {
+  if (!message.perhapsAddressed || message.files === undefined) return false;
+  return (await store.get({ id: requestId })) !== undefined;
 }
 
 /** The message as one that begins a task if there is none yet. A change of a message does that only while there is no record of it. */
@@ -220,13 +247,22 @@ function reportNoTask(
  */
 const lookAgainAfterMs = [30_000, 120_000, 480_000, 1_800_000];
 
+/**
+ * The same for a message with files that may mention the bot's user of another workspace. Slack tells of it as `app_mention` at about the
+ * same time, and that task should not be sent before it has the files. One that begins a thread is for the bot only if there is that task.
+ */
+const lookForTaskAfterMs = { reply: [500, ...lookAgainAfterMs], first: [500, 30_000] };
+
 async function lookAgain(
   { queue, log }: WorkerOptions,
   { message, isUndecided }: { message: AskMessage | MessageChange; isUndecided: boolean },
 ): Promise<void> {
-  const { looks = 0 } = message;
+  const { looks = 0, type } = message;
+  const { perhapsAddressed, files, threadTs } = message.message;
+  const mayComplete = type === "ask" && perhapsAddressed === true && files !== undefined;
+  const afterMs = mayComplete ? lookForTaskAfterMs[threadTs === undefined ? "first" : "reply"] : lookAgainAfterMs;
   // While the message that asked the bot is undecided, this one waits for it.
-  const delayMs = lookAgainAfterMs[looks] ?? (isUndecided ? lookAgainAfterMs.at(-1) : undefined);
+  const delayMs = afterMs[looks] ?? (isUndecided ? afterMs.at(-1) : undefined);
   if (delayMs === undefined) return log.debug("reply_dropped", { request_id: message.requestId });
   const body = encodeQueueMessage({ ...message, looks: looks + 1 });
   await queue.send({ body, delayMs, group: message.message.team });

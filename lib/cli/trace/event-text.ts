@@ -20,7 +20,7 @@ export function describeEventName(name: string): string {
   return Object.hasOwn(names, name) ? names[name as EventName] : name.replaceAll("_", " ");
 }
 
-const names: Record<EventName | "asked", string> = {
+const names: Record<EventName | "asked" | "files_too_late", string> = {
   asked: "message queued",
   woken: "worker claimed the task",
   permitted: "permission checked",
@@ -43,8 +43,9 @@ const names: Record<EventName | "asked", string> = {
   thread_canceled: "tasks of the thread canceled",
   help_written: "help written",
   message_read: "message read again",
-  message_edited: "message edited before it was sent",
+  message_edited: "message edited, or completed with its files, before it was sent",
   message_deleted: "message deleted before it was sent",
+  files_too_late: "files of the message came too late",
   busy: "destination is at its concurrency limit",
   cancel_asked: "cancel requested",
   announced: "placeholder posted",

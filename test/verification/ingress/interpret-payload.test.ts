@@ -169,6 +169,11 @@ describe("a channel of Slack Connect with the app in both workspaces", () => {
   it("leaves the message that begins with it to the mention, and marks one that may have it further on", () => {
     expect(reply(`<@${other}> yes`)).toEqual({ drop: "not_mentioned" });
     expect(reply(`yes, <@${other}>`)).toMatchObject({ userMessage: { unaddressed: true, perhapsAddressed: true } });
+    const files = [{ id: "F1" }];
+    const withFile = withEvent("message-with-mention", { type: "message", text: `<@${other}> read it`, files });
+    const fileOfMention = filter({ ...withFile, is_ext_shared_channel: true });
+    expect(fileOfMention).toMatchObject({ userMessage: { unaddressed: true, perhapsAddressed: true } });
+    expect(filter(withFile)).toEqual({ drop: "not_mentioned" });
     const [plain, addressed] = [reply("yes"), reply(`yes, <@${botUser}>`)];
     for (const filtered of [plain, addressed]) expect(filtered).not.toHaveProperty("userMessage.perhapsAddressed");
     const elsewhere = filter(withEvent("thread-reply", { type: "message", text: `yes, <@${other}>` }));

@@ -1,13 +1,13 @@
 /** A message that is edited or deleted before its task is sent. */
 import { describe, expect, it } from "@jest/globals";
-import { isNewVersion } from "../../../lambdas/verification/task/edited.ts";
+import { findLateFiles, isNewVersion, withLateFiles } from "../../../lambdas/verification/task/edited.ts";
 import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import { next } from "../../../lambdas/verification/task/machine.ts";
 import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
 import type { Policy } from "../../../lambdas/verification/task/routing.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { nowMs, play, typesOf } from "./play.ts";
-import { sampleCall, samplePolicy, sampleTask } from "./sample.ts";
+import { sampleAsk, sampleCall, samplePolicy, sampleTask } from "./sample.ts";
 
 const file = { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10, url: "https://files.slack.com/F1" };
 const original = sampleTask().message;
@@ -143,5 +143,41 @@ describe("a deletion", () => {
       const { task: after } = play([deleted], { task });
       expect(after).toMatchObject({ state: "delivering", outcome: canceled, reconcile: true });
     }
+  });
+});
+
+describe("files that Slack tells of later than of the text", () => {
+  const ask = sampleAsk({ files: [file] });
+
+  it("are a change of the message if the record has fewer of them", () => {
+    expect(findLateFiles(sampleTask(), ask)).toMatchObject({ type: "message_change", message: { files: [file] } });
+    const other = { ...file, id: "F2" };
+    const more = sampleAsk({ files: [file, other] });
+    const known = (message: Partial<UserMessage>) => sampleTask({ message: { ...original, ...message } });
+    expect(findLateFiles(known({ files: [other] }), more)).toBeDefined();
+    for (const message of [{ files: [file] }, { files: [other] }, { hadFiles: true as const }, { editedTs: "9.9" }]) {
+      expect(findLateFiles(known(message), ask)).toBeUndefined();
+    }
+    expect(findLateFiles(sampleTask(), sampleAsk())).toBeUndefined();
+    expect(findLateFiles(sampleTask(), { ...ask, retryOf: ask.requestId })).toBeUndefined();
+  });
+
+  it("leave the text of the record as it is", () => {
+    const event: TaskEvent = {
+      type: "message_edited",
+      nowMs,
+      resumed: false,
+      message: { ...original, text: "Else", files: [file] },
+    };
+    const { task } = next({ task: queued, event, policy: samplePolicy() });
+    expect(task.message).toMatchObject({ text: original.text, files: [file] });
+    expect(task.message).not.toHaveProperty("editedTs");
+  });
+
+  it("are added to a task that is not sent, which gathers its params again, and to no other", () => {
+    expect(withLateFiles(announced, [file])).toMatchObject({ message: { files: [file] } });
+    expect(withLateFiles(announced, [file]).call).not.toHaveProperty("params");
+    const sent: Task = { ...announced, state: "sent" };
+    expect(withLateFiles(sent, [file])).toBe(sent);
   });
 });

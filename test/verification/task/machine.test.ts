@@ -83,7 +83,7 @@ describe("the stories of a task", () => {
       ["a".repeat(40_001), "payload_too_large"],
       ["🦊".repeat(40_001), "payload_too_large"],
     ] as const) {
-      const task = sampleTask({ message: { ...sampleTask().message, text } });
+      const task = sampleTask({ wakeSeq: 1, message: { ...sampleTask().message, text } });
       expect(play([woken], { task }).task.outcome).toMatchObject({ type: "failed", reason });
     }
   });

@@ -46,7 +46,16 @@ describe("a message", () => {
 
   it("is taken with a file alone, and with nothing at all it is not", () => {
     expect(play([woken], { task: taskOf({ text: "", files: [file] }) }).last).toMatchObject([{ type: "announce" }]);
-    expect(play([woken], { task: taskOf({ text: "" }) }).task.outcome).toMatchObject({ reason: "invalid_params" });
+    const empty = { ...taskOf({ text: "" }), wakeSeq: 1 };
+    expect(play([woken], { task: empty }).task.outcome).toMatchObject({ reason: "invalid_params" });
+  });
+
+  it("waits once for its files before it is refused as empty, if Slack may tell of them in another event", () => {
+    expect(play([woken], { task: taskOf({ text: "" }) }).last).toEqual([{ type: "wake", delayMs: 2000 }]);
+    for (const message of [{ direct: true }, { command: true as const }, { editedTs: "9.9" }]) {
+      const { task } = play([woken], { task: taskOf({ text: "", ...message }) });
+      expect(task.outcome).toMatchObject({ reason: "invalid_params" });
+    }
   });
 });
 
@@ -57,7 +66,8 @@ describe("a message of another bot", () => {
     const over = { by: "bots", retryAtMs: nowMs + 60_000 } as const;
     const cut = play([woken, { type: "charged", over }], { task: taskOf({ botIds }) });
     expect(cut).toMatchObject({ task: { ...ignored, outcome: { type: "limited", by: "bots" } }, last: [] });
-    expect(play([woken], { task: taskOf({ botIds, text: "" }) })).toMatchObject({ task: ignored, last: [] });
+    const empty = { ...taskOf({ botIds, text: "" }), wakeSeq: 1 };
+    expect(play([woken], { task: empty })).toMatchObject({ task: ignored, last: [] });
   });
 
   it("is a task in a thread that waits for a reply, and never the reply or the word to cancel", () => {

@@ -104,8 +104,8 @@ export type TaskText = {
   status(task: Task): string;
   /** Names the thread's session after its first message. Undefined if the message has no text. */
   sessionTitle(task: Task): string | undefined;
-  /** Says that an edit or a deletion came too late. */
-  lateChange(request: { task: Task; lateChange: NonNullable<Task["lateChange"]> }): MessageContent;
+  /** Says that an edit, a deletion or files came too late. */
+  lateChange(request: { task: Task; lateChange: LateChange }): MessageContent;
   /** The modal with the fields of the agent's question. Undefined if it has none. */
   questionModal(request: { task: Task; locale: Locale | undefined }): ModalView | undefined;
   /** Shows a failure without the button to try it again. `text` is the failure's text as it stands in Slack. */
@@ -114,7 +114,9 @@ export type TaskText = {
   buttonClickRefused(request: { refusal: ButtonClickRefusal; locale: Locale | undefined }): string;
 };
 
-const lateChangeText: Record<NonNullable<Task["lateChange"]>, Record<Locale, string>> = {
+export type LateChange = NonNullable<Task["lateChange"]> | "files";
+
+const lateChangeText: Record<LateChange, Record<Locale, string>> = {
   edited: {
     en: "Your edit came too late: the agent already has your original message. Reply here with what should change.",
     ja: "編集が間に合わず、編集前のメッセージがエージェントに送られました。変更点は、このスレッドでお知らせください。",
@@ -122,6 +124,10 @@ const lateChangeText: Record<NonNullable<Task["lateChange"]>, Record<Locale, str
   deleted: {
     en: "The message was deleted, but the agent is already working on it. Press Cancel to stop it.",
     ja: "メッセージは削除されましたが、すでにエージェントに送られているため、処理を続けます。止めるには「キャンセル」を押してください。",
+  },
+  files: {
+    en: "Slack sent me your files too late: the agent got your message without them. Upload them again in this thread.",
+    ja: "Slackからファイルが届くのが遅れ、ファイルなしのメッセージがエージェントに送られました。このスレッドにもう一度アップロードしてください。",
   },
 };
 

@@ -45,6 +45,11 @@ describe("texts of agents and people in a message", () => {
   });
 });
 
+it.each(locales)("files that came too late have a text that asks for them again: %s", (locale) => {
+  const { text } = createTaskText({ locale }).lateChange({ task: sampleTask(), lateChange: "files" });
+  expect(text).toMatch(/[Uu]pload them again|もう一度アップロード/);
+});
+
 describe("a canceled task", () => {
   const canceled = {
     cancelReason: "asked" as const,

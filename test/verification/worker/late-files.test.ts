@@ -1,0 +1,171 @@
+/** A post that Slack tells twice: as `app_mention` without its files, and as `message` with them. */
+import { describe, expect, it } from "@jest/globals";
+import type { AskMessage } from "../../../lambdas/verification/task/messages.ts";
+import { askedAtMs, numberedAsk } from "../task/sample.ts";
+import { createWorld } from "./world.ts";
+import { deaths, type Fate, type Operation } from "./world-fates.ts";
+
+const file = { id: "F1", name: "plan.csv", mimetype: "text/csv", size: 4, url: "https://files.slack.com/F1" };
+const mention = numberedAsk(1);
+const post = withFiles(mention);
+
+function withFiles(ask: AskMessage, more: Partial<AskMessage["message"]> = {}): AskMessage {
+  return { ...ask, receivedAtMs: askedAtMs + 300, message: { ...ask.message, files: [file], ...more } };
+}
+
+type World = ReturnType<typeof createWorld>;
+const filesSent = ({ sent }: World) => sent.map(({ attachments = [] }) => attachments.map(({ name }) => name));
+const stateOf = (world: World, { requestId } = mention) => world.records.get(requestId)?.state;
+const late = ({ posts }: World) => posts.filter(({ key }) => (key?.part ?? 0) >= 3501).map(({ text }) => text);
+const isNotedAsLate = (world: World) =>
+  world.records.get(mention.requestId)?.history.some(({ event }) => event === "files_too_late");
+
+/** Another worker handles the post while the first one does `name` for the first time. */
+function worldWithPostDuring(name: string, options: Parameters<typeof createWorld>[0] = {}, ask = post) {
+  let isTold = false;
+  const fate = async (operation: Operation): Promise<Fate> => {
+    if (operation.name !== name || isTold) return "ok";
+    isTold = true;
+    world.queueRaw(JSON.stringify(ask));
+    await world.handleDue();
+    return "ok";
+  };
+  const world: World = createWorld({ ...options, fate });
+  return world;
+}
+
+describe("the files of a mention that come with a later event", () => {
+  it.each(["permit", "charge", "post", "react"])(
+    "are sent with the task if they come while its worker does %s",
+    async (name) => {
+      const world = worldWithPostDuring(name);
+      await world.deliver(mention).run();
+      expect(filesSent(world)).toEqual([["plan.csv"]]);
+      expect([world.answers(), late(world), world.doubled()]).toEqual([["A checkpoint."], [], 0]);
+      expect(world.starts).toEqual([mention.requestId]);
+    },
+  );
+
+  it("are sent if they come while the history of the thread is read", async () => {
+    const reply = numberedAsk(1, { threadTs: `${askedAtMs / 1000 - 60}.000100` });
+    const world = worldWithPostDuring("replies", {}, withFiles(reply));
+    await world.deliver(reply).run();
+    expect([filesSent(world), world.answers()]).toEqual([[["plan.csv"]], ["A checkpoint."]]);
+  });
+
+  it("are sent if they come while the task waits for its turn", async () => {
+    const threadTs = `${askedAtMs / 1000}.000001`;
+    const first = numberedAsk(2, { threadTs });
+    const second = numberedAsk(1, { threadTs, ts: `${askedAtMs / 1000}.000900` });
+    const world = createWorld({ pollsUntilDone: 3 });
+    world.deliver(first);
+    const isQueued = () => stateOf(world) === "queued" && !world.records.get(second.requestId)?.lease;
+    await world.deliver(second).run({ until: isQueued });
+    await world.deliver(withFiles(second)).run();
+    expect(filesSent(world)).toEqual([[], ["plan.csv"]]);
+    expect([world.answers().length, late(world)]).toEqual([2, []]);
+  });
+
+  it("are sent once if the event with the files comes first, and if both come again", async () => {
+    const world = createWorld();
+    await world.deliver(post).run({ maxSteps: 1 });
+    for (const ask of [mention, post, mention]) world.deliver(ask);
+    await world.run();
+    expect([filesSent(world), world.answers(), late(world)]).toEqual([[["plan.csv"]], ["A checkpoint."], []]);
+  });
+
+  it("complete a mention without any text instead of a refusal", async () => {
+    const empty = numberedAsk(1, { text: "" });
+    const world = createWorld();
+    await world.deliver(empty).run({ maxSteps: 1 });
+    await world.deliver(withFiles(empty)).run();
+    expect([filesSent(world), world.answers()]).toEqual([[["plan.csv"]], ["A checkpoint."]]);
+    expect(world.ephemeralMessages).toEqual([]);
+    const bare = createWorld();
+    await bare.deliver(empty).run();
+    expect([bare.sent, bare.ephemeralMessages.length]).toEqual([[], 1]);
+  });
+
+  it("leave an edit as it is that is in the record already", async () => {
+    const threadTs = `${askedAtMs / 1000}.000001`;
+    const second = numberedAsk(1, { threadTs, ts: `${askedAtMs / 1000}.000900` });
+    const world = createWorld({ pollsUntilDone: 3 });
+    world.deliver(numberedAsk(2, { threadTs }));
+    await world.deliver(second).run({ until: () => stateOf(world) === "queued" });
+    const { retryOf: _none, ...asked } = second;
+    const message = { ...second.message, text: "Until when?", editedTs: `${askedAtMs / 1000 + 5}.000100` };
+    await world.deliver({ ...asked, type: "message_change", message }).run({ maxSteps: 2 });
+    await world.deliver(withFiles(second)).run();
+    expect(world.sent.map(({ text }) => text)).toEqual(["What is a sekisho?", "Until when?"]);
+    expect([filesSent(world), late(world)]).toEqual([[[], []], []]);
+  });
+
+  it("are told as too late once, after the task was sent", async () => {
+    for (const during of ["send", undefined]) {
+      const options = { pollsUntilDone: 5 };
+      const world = during === undefined ? createWorld(options) : worldWithPostDuring("execute_task", options);
+      await world.deliver(mention).run({ until: () => stateOf(world) === "waiting" });
+      for (const ask of [post, mention, post]) world.deliver(ask);
+      await world.run();
+      expect([filesSent(world), late(world)]).toEqual([[[]], ["It was files too late."]]);
+      expect(world.answers()).toEqual(["A checkpoint."]);
+      // Slack tells of the file once more when the texts are erased.
+      await world.deliver(post).run();
+      expect([late(world).length, isNotedAsLate(world)]).toEqual([1, true]);
+    }
+  });
+
+  it("are not told as too late to another bot", async () => {
+    const ofBot = numberedAsk(1, { botIds: ["B2"] });
+    const world = createWorld({ pollsUntilDone: 5 });
+    await world.deliver(ofBot).run({ until: () => stateOf(world) === "waiting" });
+    await world.deliver(withFiles(ofBot)).run();
+    expect(late(world)).toEqual([]);
+  });
+
+  it("are neither lost silently nor sent twice wherever a worker dies", async () => {
+    const outcomes = new Set<string>();
+    for (const fate of deaths) {
+      for (let died = 1; died < 30; died++) {
+        let operations = 0;
+        let isTold = false;
+        const world: World = createWorld({
+          pollsUntilDone: 2,
+          async fate({ name }) {
+            if (name === "post" && !isTold) {
+              isTold = true;
+              world.queueRaw(JSON.stringify(post));
+              // The message comes again if its worker dies.
+              await world.handleDue().catch(() => world.queueRaw(JSON.stringify(post)));
+            }
+            return ++operations === died ? fate : "ok";
+          },
+        });
+        await world.deliver(mention).run();
+        expect(world.starts).toEqual([mention.requestId]);
+        expect(world.answers()).toEqual(["A checkpoint."]);
+        const [files = []] = filesSent(world);
+        expect([files.length, isNotedAsLate(world)]).toEqual(files.length === 1 ? [1, false] : [0, true]);
+        outcomes.add(files.join());
+      }
+    }
+    expect([...outcomes]).toContain("plan.csv");
+  });
+});
+
+describe("the files of a mention of the bot's user in another workspace", () => {
+  const unaddressed = { unaddressed: true, perhapsAddressed: true } as const;
+
+  it("complete the task although their event does not say that it is for the bot", async () => {
+    const shared = numberedAsk(1, { external: "channels" });
+    const world = worldWithPostDuring("post", {}, withFiles(shared, unaddressed));
+    await world.deliver(shared).run();
+    expect([filesSent(world), world.answers()]).toEqual([[["plan.csv"]], ["A checkpoint."]]);
+  });
+
+  it("wait for the mention for half a minute, and then leave nothing", async () => {
+    const world = createWorld();
+    await world.deliver(withFiles(mention, unaddressed)).run();
+    expect([world.records.size, world.posts, world.sends()]).toEqual([0, [], 2]);
+  });
+});
