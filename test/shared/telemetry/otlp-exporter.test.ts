@@ -114,6 +114,11 @@ describe("a collector", () => {
     await first.flush();
     expect(busy.collector.received).toHaveLength(2);
     expect(first.lines).toEqual([]);
+    const down = await collect(async () => Response.json({}, { status: 503, headers: { "retry-after": "0" } }));
+    const still = trace({ exporter: down.exporter });
+    await still.span();
+    await still.flush();
+    expect(down.collector.received).toHaveLength(2);
     const away = await collect(async () => Response.json({}, { status: 429, headers: { "retry-after": "60" } }));
     const second = trace({ exporter: away.exporter });
     await second.span();

@@ -150,7 +150,7 @@ const inseparable =
 
 /**
  * Finds the best place near the end of `budget`: between list items, lines, sentences (also Japanese ones) or words, otherwise
- * between two graphemes. `budget` is shorter than the text.
+ * between two graphemes. `budget` is shorter than the text and long enough for `least` to be above 0.
  */
 function findCut({ text, budget }: { text: string; budget: number }): Cut {
   const least = Math.floor(budget * minCutShare);
@@ -174,7 +174,7 @@ function findCut({ text, budget }: { text: string; budget: number }): Cut {
     for (const match of [...window.matchAll(pattern)].reverse()) {
       const [, mark = "", wideMark = ""] = match;
       const end = match.index + mark.length + wideMark.length;
-      if (end < least || end === 0) return undefined;
+      if (end < least) return undefined;
       while ((whole[before]?.from ?? -1) >= end) before -= 1;
       const isWithin = before >= 0 && end < (whole[before]?.to ?? 0);
       if (end <= budget && !isWithin) return { end, next: match.index + match[0].length };
@@ -191,7 +191,7 @@ function findCharacterCut({ text, budget, least }: { text: string; budget: numbe
   const backticks = /`{1,2}$/.exec(window.slice(0, budget));
   if (backticks !== null && window[budget] === "`" && backticks.index >= least) return backticks.index;
   const grapheme = new Intl.Segmenter(undefined, { granularity: "grapheme" }).segment(window).containing(budget);
-  if (grapheme !== undefined && grapheme.index >= least && grapheme.index > 0) return grapheme.index;
+  if (grapheme !== undefined && grapheme.index >= least) return grapheme.index;
   // The grapheme is longer than a part, so it is split between code points.
   const isPair = /[\uD800-\uDBFF]/.test(window[budget - 1] ?? "") && /[\uDC00-\uDFFF]/.test(window[budget] ?? "");
   return isPair ? budget - 1 : budget;

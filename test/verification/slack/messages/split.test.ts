@@ -53,6 +53,17 @@ describe("splitting an answer", () => {
     expect(splitAnswer({ text: `Before.\n\n${filling}`, maxLength })).toEqual(["Before.", filling]);
   });
 
+  it("ends a part behind a line that fills it", () => {
+    const filling = `${"a".repeat(99)} ${"b".repeat(100)}`;
+    expect(filling).toHaveLength(maxLength);
+    expect(splitAnswer({ text: `${filling}\nAfter.`, maxLength })).toEqual([filling, "After."]);
+  });
+
+  it("splits a character that is longer than a part between its code points", () => {
+    const text = `e${"\u0301".repeat(3 * maxLength)}`;
+    expect(splitAnswer({ text, maxLength }).join("")).toBe(text);
+  });
+
   it("makes no part of a text of white space alone", () => {
     expect(splitAnswer({ text: "", maxLength })).toEqual([]);
     expect(splitAnswer({ text: ` \n\t\n${"\n".repeat(500)}`, maxLength })).toEqual([]);
