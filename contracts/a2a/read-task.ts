@@ -8,7 +8,7 @@ import { a2aStateSchema } from "./task.ts";
 import { bytesSchema, idSchema, maxReadable, optionalText, optionalValue, readableList } from "./values.ts";
 
 /** Drops malformed fields that only describe a part. Keeps bytes that are no base64, so that the person reads that a file is left out. */
-export const readPartSchema = partSchema.safeExtend({
+const readPartSchema = partSchema.safeExtend({
   raw: optionalValue(z.union([bytesSchema, z.string()])),
   mediaType: partSchema.shape.mediaType.catch(undefined),
   filename: partSchema.shape.filename.catch(undefined),

@@ -166,7 +166,11 @@ describe("sekisho send to an endpoint that does not speak the contract", () => {
       ["It redirects to https://other.example/a (HTTP 301)", notBegun],
     ],
     ["a redirect after the work", () => redirect(303, "/done"), ["It redirects to /done (HTTP 303)", mayHaveRun]],
-    ["a redirect to nowhere", () => redirect(307, "javascript:hunter2"), ["It redirects elsewhere (HTTP 307)", notBegun]],
+    [
+      "a redirect to nowhere",
+      () => redirect(307, "javascript:hunter2"),
+      ["It redirects elsewhere (HTTP 307)", notBegun],
+    ],
     ["a wrong path", () => json({ detail: "Not Found" }, { status: 404 }), ["at this path (HTTP 404)", notBegun]],
     ["a page for a wrong path", () => raw("<p>", { status: 404 }), ["at this path (HTTP 404)", notBegun]],
     ["a wrong method", () => json({}, { status: 405 }), ["POST requests at this path (HTTP 405)", notBegun]],
@@ -178,7 +182,11 @@ describe("sekisho send to an endpoint that does not speak the contract", () => {
     ],
     ["a bad request", () => json({ detail }, { status: 400 }), ["(HTTP 400)", "body.params", mayHaveRun]],
     ["a conflict", () => raw("", { status: 409 }), ["(HTTP 409)", mayHaveRun]],
-    ["a web page", () => raw("<p>", { headers: { "content-type": "text/html" } }), ["a web page (HTTP 200)", mayHaveRun]],
+    [
+      "a web page",
+      () => raw("<p>", { headers: { "content-type": "text/html" } }),
+      ["a web page (HTTP 200)", mayHaveRun],
+    ],
     [
       "NaN",
       (call) => answerWith(call, '{"status":"success","response_text":"NaN: \\"x","usage":{"cost":NaN}}'),
@@ -195,7 +203,11 @@ describe("sekisho send to an endpoint that does not speak the contract", () => {
       ({ id }) => json({ jsonrpc: "2.0", id, error: { code: "-32001", message: "no" } }),
       ['its member "error.code" is malformed', mayHaveRun],
     ],
-    ["a mixed-up id", (call) => json({ jsonrpc: "2.0", id: "x", result: call }), ["belongs to another call", mayHaveRun]],
+    [
+      "a mixed-up id",
+      (call) => json({ jsonrpc: "2.0", id: "x", result: call }),
+      ["belongs to another call", mayHaveRun],
+    ],
     [
       "a number for a text",
       (call) => answerWith(call, '{"status":"success","response_text":42}'),
@@ -206,7 +218,9 @@ describe("sekisho send to an endpoint that does not speak the contract", () => {
     const { code, stderr } = await send(await serve(answer));
     expect(code).toBe(1);
     for (const word of words) expect(stderr).toContain(word);
-    expect([notBegun, mayHaveRun].filter((doubt) => stderr.includes(doubt))).toHaveLength(words.includes("The task has run.") ? 0 : 1);
+    expect([notBegun, mayHaveRun].filter((doubt) => stderr.includes(doubt))).toHaveLength(
+      words.includes("The task has run.") ? 0 : 1,
+    );
     expect(stderr).not.toContain("hunter2");
   });
 

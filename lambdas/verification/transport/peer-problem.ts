@@ -153,7 +153,9 @@ function describeEnvelope(value: unknown): string {
     if (path.length > 0 || !isJsonObject(error)) return `its member "${["error", ...path].join(".")}" is malformed`;
     if (isSent(value.result)) return 'it has both "result" and "error"';
   } else if (value.result === undefined) return 'it has neither "result" nor "error"';
-  return typeof id === "string" || typeof id === "number" ? "it is malformed" : 'its member "id" is not that of the request';
+  return typeof id === "string" || typeof id === "number"
+    ? "it is malformed"
+    : 'its member "id" is not that of the request';
 }
 
 type Issue = { path: readonly PropertyKey[]; message: string };
