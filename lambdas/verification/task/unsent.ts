@@ -29,6 +29,7 @@ import {
   unavailableOutcome,
   wake,
 } from "./step.ts";
+import { toSlackDocument } from "./slack-documents.ts";
 import type { Task, TaskOutcome } from "./task.ts";
 import { withShownProgress } from "./waiting.ts";
 
@@ -370,8 +371,9 @@ export function onPrepareFailed(task: Task, event: EventOf<"slack_failed">, poli
   return { task: advance(withParams(task, {}, policy), {}), effects: [wake(0)] };
 }
 
-function missingFileOutcome({ name }: UserFile): TaskOutcome {
-  return { type: "file_refused", why: "not_to_be_had", name };
+function missingFileOutcome({ name, mimetype }: UserFile): TaskOutcome {
+  const document = toSlackDocument(mimetype);
+  return { type: "file_refused", why: "not_to_be_had", name, ...(document !== undefined && { document }) };
 }
 
 /** Adds the params of `execute_task`. Repetitions send the same params except for the remaining time. */
