@@ -28,7 +28,10 @@ describe("a local command", () => {
   });
 
   it("reads a file with a byte order mark", async () => {
-    const cwd = folderWith({ ".env": "\uFEFFMODEL_KEY=k\nMODEL_NAME=n\n", "agent.mjs": showing("MODEL_KEY", "MODEL_NAME") });
+    const cwd = folderWith({
+      ".env": "\uFEFFMODEL_KEY=k\nMODEL_NAME=n\n",
+      "agent.mjs": showing("MODEL_KEY", "MODEL_NAME"),
+    });
     const { stderr } = await sekisho({ args: ["execution", "--agent", "./agent.mjs", "--port", "0"], cwd }).exited;
     expect(stderr).toContain('["k","n"]');
   });

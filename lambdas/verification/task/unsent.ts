@@ -10,6 +10,7 @@ import type { Context, Delay, EventOf } from "./events.ts";
 import type { UserFile } from "./messages.ts";
 import { chooseDestination, destinationOf, type Policy, withCall } from "./routing.ts";
 import { sendTask } from "./sent.ts";
+import { toSlackDocument } from "./slack-documents.ts";
 import {
   advance,
   countSlackFailure,
@@ -29,7 +30,6 @@ import {
   unavailableOutcome,
   wake,
 } from "./step.ts";
-import { toSlackDocument } from "./slack-documents.ts";
 import type { Task, TaskOutcome } from "./task.ts";
 import { withShownProgress } from "./waiting.ts";
 

@@ -29,8 +29,7 @@ export function openReplacement({ path }: { path: string }): Replacement {
       fchmodSync(file, statSync(real).mode);
       writeFileSync(file, after);
       fsyncSync(file);
-      if (readTextFile(real) !== before)
-        throw new Error(`${path} was changed by someone else meanwhile; try again.`);
+      if (readTextFile(real) !== before) throw new Error(`${path} was changed by someone else meanwhile; try again.`);
       renameSync(beside, real);
     },
     close() {

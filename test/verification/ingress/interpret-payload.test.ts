@@ -628,7 +628,9 @@ describe("a file of a message", () => {
     const [document] = readUserFiles([{ ...hosted, ...changes }]);
     expect(document).toMatchObject({ id: hosted.id, mimetype: type });
     expect(document).not.toHaveProperty("url");
-    expect(readUserFiles([{ ...hosted, name: "sources.list", mode: "constructor" }])).toMatchObject([{ url: hosted.url_private_download }]);
+    expect(readUserFiles([{ ...hosted, name: "sources.list", mode: "constructor" }])).toMatchObject([
+      { url: hosted.url_private_download },
+    ]);
   });
 
   it("without a name is called by its title, or by its id", () => {
