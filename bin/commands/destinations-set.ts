@@ -1,8 +1,9 @@
 /** `sekisho destinations set`: changes the destinations of a route, in the configuration and optionally in a stage. */
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { sekisho } from "../../lambdas/shared/command-line.ts";
 import { configPath, loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
+import { readTextFile } from "../../lambdas/shared/text-file.ts";
 import { pushLiveSettings } from "../../lib/cli/aws/push-live-settings.ts";
 import { chooseStage } from "../../lib/cli/aws/stage.ts";
 import { awsExits, configOption, defineCommand, exitCodes, flag, option, UsageError } from "../../lib/cli/command.ts";
@@ -47,7 +48,7 @@ where they are. A change that sekisho config check would refuse is not written.`
     if (!existsSync(path)) throw new UsageError(`There is no ${path} to change.`);
     const unknown = destination.find((name) => !Object.hasOwn(destinations, name));
     if (unknown !== undefined) throw unknownDestination(unknown, Object.keys(destinations));
-    const text = readFileSync(path, "utf8");
+    const text = readTextFile(path);
     const change = setRoute({ text, routes, key, destination });
     const config = parseConfig({ json: JSON.parse(change.text), name: path });
     const named = stage === undefined ? undefined : chooseStage(config, stage);

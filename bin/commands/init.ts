@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { sekisho } from "../../lambdas/shared/command-line.ts";
 import { regionSchema } from "../../lambdas/shared/config/values.ts";
+import { readTextFile } from "../../lambdas/shared/text-file.ts";
 import { defineCommand, exitCodes, option, UsageError } from "../../lib/cli/command.ts";
 import { exampleAccount, projectFiles } from "../../lib/cli/init/files.ts";
 import { packageName } from "../../lib/package/name.ts";
@@ -82,5 +83,5 @@ function ignoreFiles(folder: string, lines: string): boolean {
 
 function readManifest(folder: string): Record<string, unknown> {
   const file = join(folder, "package.json");
-  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : { private: true };
+  return existsSync(file) ? JSON.parse(readTextFile(file)) : { private: true };
 }

@@ -1,5 +1,5 @@
 /** Reads the configuration for `sekisho config check`: finds every problem in one pass. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
 import {
   type ConfigLocation,
@@ -9,6 +9,7 @@ import {
   parseConfig,
 } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
+import { readTextFile } from "../../lambdas/shared/text-file.ts";
 import { isJsonObject } from "../../lambdas/shared/untrusted-input.ts";
 import { agentFileProblems } from "./config-needs.ts";
 import { checkSyntax } from "./config-syntax.ts";
@@ -17,7 +18,7 @@ import { checkSyntax } from "./config-syntax.ts";
 export function checkConfig(location: ConfigLocation): Config {
   const path = configPath(location);
   if (!existsSync(path)) return loadConfig(location);
-  const { problems, json } = checkSyntax(readFileSync(path, "utf8"));
+  const { problems, json } = checkSyntax(readTextFile(path));
   const parse = () => (problems.length === 0 ? loadConfig(location) : parseConfig({ json, name: path, problems }));
   // Nothing is certain of the content if it is not clear what it is.
   if (problems.length > 0 && json === undefined) throw new ConfigError(path, problems);

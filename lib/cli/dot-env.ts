@@ -1,8 +1,8 @@
 /** Reads `.env` of the working directory for the commands that work on this machine. Deployed code has no part in it. */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
+import { readTextFile } from "../../lambdas/shared/text-file.ts";
 
 /** Commands that work on a stage on AWS, whose secrets are not those of this machine. */
 const stageCommands: ReadonlySet<string> = new Set([
@@ -34,7 +34,7 @@ export function loadDotEnv({ directory, isExecution, variables = process.env }: 
 
 function readDotEnv(directory: string): NodeJS.Dict<string> {
   try {
-    return parseEnv(readFileSync(join(directory, ".env"), "utf8"));
+    return parseEnv(readTextFile(join(directory, ".env")));
   } catch (cause) {
     const code = String(Object(cause).code);
     if (code === "ENOENT") return {};

@@ -20,6 +20,13 @@ function problemsIn(text: string): string[] {
   }
 }
 
+describe("a configuration with a byte order mark", () => {
+  it("is accepted, and its mistakes have the right places", () => {
+    expect(problemsIn('\uFEFF{ "files": { "maxCount": 3 } }')).toEqual([]);
+    expect(problemsIn('\uFEFF{ "files": {}, }')).toEqual(["line 1, column 16: the comma before this is one too many"]);
+  });
+});
+
 describe("the syntax of a configuration", () => {
   it("may be broken in several ways, and each is listed with its place", () => {
     const text = `{

@@ -27,6 +27,15 @@ describe("a local command", () => {
     expect(stderr).toContain('["from the shell","from the file","x","s"]');
   });
 
+  it("reads a file with a byte order mark", async () => {
+    const cwd = folderWith({
+      ".env": "\uFEFFMODEL_KEY=k\nMODEL_NAME=n\n",
+      "agent.mjs": showing("MODEL_KEY", "MODEL_NAME"),
+    });
+    const { stderr } = await sekisho({ args: ["execution", "--agent", "./agent.mjs", "--port", "0"], cwd }).exited;
+    expect(stderr).toContain('["k","n"]');
+  });
+
   it("gives the Execution zone alone no secret of Slack, whatever its variable is called", async () => {
     const cwd = folderWith({
       ".env": "SLACK_BOT_TOKEN=xoxb-1\nSLACK_OTHER=1\nOUR_BOT=xoxb-2\nOUR_APP=xapp-1\nMODEL_KEY=k\n",

@@ -1,7 +1,7 @@
 /** Reads and checks `sekisho.config.json`. Reports all problems at once, each with its path and remedy. */
-import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { findRepeatedKeys } from "../repeated-keys.ts";
+import { readTextFile } from "../text-file.ts";
 import { isJsonObject } from "../untrusted-input.ts";
 import { ConfigError, configFileName, describeIssues, formatPath } from "./config-error.ts";
 import { crossCheck } from "./cross-checks.ts";
@@ -39,7 +39,7 @@ function readConfig(location: ConfigLocation): ConfigFile {
   const name = configPath(location);
   let text: string;
   try {
-    text = readFileSync(name, "utf8");
+    text = readTextFile(name);
   } catch (cause) {
     if (location.file === undefined && (cause as NodeJS.ErrnoException).code === "ENOENT") return { json: {}, name };
     throw new ConfigError(name, [`the file cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`]);

@@ -9,6 +9,7 @@ import { parseUrl } from "../../shared/untrusted-input.ts";
 import { SlackError } from "../slack/api/slack.ts";
 import type { Share } from "../slots.ts";
 import type { Installation, UserFile } from "../task/messages.ts";
+import { toSlackDocument } from "../task/slack-documents.ts";
 import { installationOf, type Task } from "../task/task.ts";
 import { createConcurrencyLimit } from "./concurrency-limit.ts";
 import {
@@ -98,7 +99,8 @@ export function createImportAttachments(options: ImportOptions): Files["importAt
 }
 
 function refusal(file: UserFile, outcome: { why: "too_large" | "too_many" | "not_to_be_had"; most?: number }) {
-  return new FileRefused({ ...outcome, name: safeFileName(file.name) });
+  const document = outcome.why === "not_to_be_had" ? toSlackDocument(file.mimetype) : undefined;
+  return new FileRefused({ ...outcome, name: safeFileName(file.name), ...(document !== undefined && { document }) });
 }
 
 /** `refused` is permanent. */

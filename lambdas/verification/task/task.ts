@@ -60,6 +60,8 @@ const outcomeSchema = z.discriminatedUnion("type", [
     name: z.string(),
     /** The limit: bytes, or files. */
     most: z.int().optional(),
+    /** It is no file but a document of Slack. */
+    document: z.enum(["canvas", "list"]).optional(),
   }),
   /** The agent's question got no reply. */
   z.object({ type: z.literal("unanswered") }),

@@ -10,6 +10,7 @@ import type { Context, Delay, EventOf } from "./events.ts";
 import type { UserFile } from "./messages.ts";
 import { chooseDestination, destinationOf, type Policy, withCall } from "./routing.ts";
 import { sendTask } from "./sent.ts";
+import { toSlackDocument } from "./slack-documents.ts";
 import {
   advance,
   countSlackFailure,
@@ -381,8 +382,9 @@ export function onPrepareFailed(task: Task, event: EventOf<"slack_failed">, poli
   return { task: advance(withParams(task, {}, policy), {}), effects: [wake(0)] };
 }
 
-function missingFileOutcome({ name }: UserFile): TaskOutcome {
-  return { type: "file_refused", why: "not_to_be_had", name };
+function missingFileOutcome({ name, mimetype }: UserFile): TaskOutcome {
+  const document = toSlackDocument(mimetype);
+  return { type: "file_refused", why: "not_to_be_had", name, ...(document !== undefined && { document }) };
 }
 
 /** Adds the params of `execute_task`. Repetitions send the same params except for the remaining time. */

@@ -4,13 +4,13 @@ import {
   fchmodSync,
   fsyncSync,
   openSync,
-  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
+import { readTextFile } from "../../../lambdas/shared/text-file.ts";
 
 export type Replacement = {
   /** Throws where the file is no longer what was read. Keeps its mode, and a link to it. */
@@ -29,8 +29,7 @@ export function openReplacement({ path }: { path: string }): Replacement {
       fchmodSync(file, statSync(real).mode);
       writeFileSync(file, after);
       fsyncSync(file);
-      if (readFileSync(real, "utf8") !== before)
-        throw new Error(`${path} was changed by someone else meanwhile; try again.`);
+      if (readTextFile(real) !== before) throw new Error(`${path} was changed by someone else meanwhile; try again.`);
       renameSync(beside, real);
     },
     close() {

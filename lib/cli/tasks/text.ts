@@ -67,7 +67,8 @@ const outcomeTexts: { [Type in Outcome["type"]]: (outcome: Extract<Outcome, { ty
   too_old: () => "not executed: too old",
   unreadable: () => "not retried: the message cannot be read",
   limited: ({ by }) => `refused: over the quota of the ${by}`,
-  file_refused: ({ why }) => `not executed: ${fileTexts[why]}`,
+  file_refused: ({ why, document }) =>
+    `not executed: ${document === undefined ? fileTexts[why] : `a ${document} cannot be read`}`,
   unanswered: () => "canceled: nobody answered the agent's question",
   not_yours: () => "refused: the thread waits for someone else's reply",
   help: () => "request for help",

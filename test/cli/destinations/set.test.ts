@@ -58,6 +58,12 @@ describe("sekisho destinations set", () => {
     expect(await set("near,far", "--channel", "C1")).toMatchObject({ code: 0, stderr: "" });
   });
 
+  it("changes a file with a byte order mark", async () => {
+    writeFileSync(file, `\uFEFF${text}`);
+    expect(await set("near", "--channel", "C1")).toMatchObject({ code: 0 });
+    expect(content()).toBe(text.replace('"C1", "destination": "far"', '"C1", "destination": "near"'));
+  });
+
   it("adds a route where there was none, and says which earlier ones keep what fits them", async () => {
     const ended = await set("far", "--word", "deploy:");
     expect(ended.stdout).toContain('+ route 2, "deploy: ...": far');

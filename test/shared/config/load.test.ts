@@ -37,6 +37,11 @@ function answeredBy(answerBy: unknown) {
 }
 
 describe("the configuration file", () => {
+  it("may begin with a byte order mark", () => {
+    const directory = directoryWith('\uFEFF{ "files": { "maxCount": 3 } }');
+    expect(loadConfig({ directory }).files.maxCount).toBe(3);
+  });
+
   it("may be absent or empty: every default holds, and nobody is allowed", () => {
     const config = loadConfig({ directory: tmpdir() });
     expect(config).toEqual(parseConfig({ json: {} }));

@@ -166,6 +166,13 @@ describe("files of a message", () => {
     expect(authorizations()).toEqual([]);
   });
 
+  it("are refused by their kind where one is a document of Slack", async () => {
+    const canvas = file({ name: "Plan", mimetype: "application/vnd.slack-docs", url: undefined });
+    const refused = await refusalOf(importAttachments([canvas]));
+    expect(refused).toEqual({ type: "file_refused", why: "not_to_be_had", name: "Plan", document: "canvas" });
+    expect(authorizations()).toEqual([]);
+  });
+
   it("are refused where Slack shows the page to sign in, which is never taken for a file", async () => {
     tokens.T1 = "xoxb-withdrawn";
     try {

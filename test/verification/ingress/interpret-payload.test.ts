@@ -624,6 +624,20 @@ describe("a file of a message", () => {
     expect(kept).not.toHaveProperty("url");
   });
 
+  it.each([
+    ["a canvas", "application/vnd.slack-docs", { mode: "quip", mimetype: "application/vnd.slack-docs" }],
+    ["a canvas, by its type", "application/vnd.slack-docs", { mimetype: "application/vnd.slack-docs" }],
+    ["a canvas, by its mode", "application/vnd.slack-docs", { mode: "canvas", mimetype: "text/html" }],
+    ["a list", "application/vnd.slack-list", { mode: "list", mimetype: null }],
+  ])("that is a document of Slack has its type and no address: %s", (_what, type, changes) => {
+    const [document] = readUserFiles([{ ...hosted, ...changes }]);
+    expect(document).toMatchObject({ id: hosted.id, mimetype: type });
+    expect(document).not.toHaveProperty("url");
+    expect(readUserFiles([{ ...hosted, name: "sources.list", mode: "constructor" }])).toMatchObject([
+      { url: hosted.url_private_download },
+    ]);
+  });
+
   it("without a name is called by its title, or by its id", () => {
     const names = [{ ...hosted, name: null, title: "The plan" }, { id: "F2" }].map(
       (file) => readUserFiles([file])[0]?.name,

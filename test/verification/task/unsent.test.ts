@@ -219,6 +219,13 @@ describe("what goes along with a message", () => {
     }
   });
 
+  it("names a document of Slack that is missing", () => {
+    const canvas = { ...file, name: "Plan", mimetype: "application/vnd.slack-docs", url: undefined };
+    const before = play([woken, announced, woken], { task: taskOf({ files: [canvas] }) });
+    const { task } = play([{ type: "prepared", context: {} }], { task: before.task });
+    expect(task.outcome).toEqual({ type: "file_refused", why: "not_to_be_had", name: "Plan", document: "canvas" });
+  });
+
   it("is not gathered where there is nothing: neither a thread nor files", () => {
     const { last, task } = play([woken, announced, woken]);
     expect(last).toEqual([{ type: "send" }]);

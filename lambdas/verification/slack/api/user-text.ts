@@ -3,6 +3,7 @@
 import * as z from "zod/mini";
 import { maxTextLength } from "../../../../contracts/limits.ts";
 import type { UserFile } from "../../task/messages.ts";
+import { documentMimetypes, type SlackDocument, toSlackDocument } from "../../task/slack-documents.ts";
 
 /** True if `text` mentions one of `botUsers` (`<@U…>`, with or without a label). A typed `<@U…>` arrives escaped and does not count. */
 export function isMentioned({ text, botUsers }: { text: string; botUsers: readonly string[] }): boolean {
@@ -82,26 +83,40 @@ const fileSchema = z.object({
 /** The file is deleted, too old for the workspace's plan, or stored outside of Slack. */
 const absentModes: readonly unknown[] = ["tombstone", "hidden_by_limit", "external"];
 
+/** The modes of Slack's documents. */
+const documentModes: ReadonlyMap<unknown, SlackDocument> = new Map([
+  ["quip", "canvas"],
+  ["canvas", "canvas"],
+  ["list", "list"],
+]);
+
 /**
  * Lists the files of a message (https://docs.slack.dev/reference/objects/file-object) for the queue. An unavailable file stays in
- * the list without `url`, so that its sender gets to know.
+ * the list without `url`, so that its sender gets to know, and so does a document of Slack.
  */
 export function readUserFiles(files: readonly unknown[]): UserFile[] {
   return files.slice(0, maxFiles).flatMap((each) => {
     const { data: file } = fileSchema.safeParse(each);
     const size = file?.size ?? 0;
     if (file === undefined || !isSize(size)) return [];
-    const url = file.is_external || absentModes.includes(file.mode) ? undefined : readFileUrl(file);
+    const mimetype = readMimetype(file);
+    const isAbsent = file.is_external || absentModes.includes(file.mode) || toSlackDocument(mimetype) !== undefined;
+    const url = isAbsent ? undefined : readFileUrl(file);
     return [
       {
         id: file.id,
         name: toStorable((file.name || file.title || file.id).slice(0, maxNameLength)),
-        mimetype: toStorable((file.mimetype || "application/octet-stream").slice(0, maxNameLength)),
+        mimetype: toStorable(mimetype.slice(0, maxNameLength)),
         size,
         ...(url === undefined ? {} : { url }),
       },
     ];
   });
+}
+
+function readMimetype({ mimetype, mode }: z.infer<typeof fileSchema>): string {
+  const document = documentModes.get(mode);
+  return document === undefined ? mimetype || "application/octet-stream" : documentMimetypes[document];
 }
 
 function isSize(value: unknown): value is number {

@@ -12,8 +12,7 @@ const maxPromptLength = 100;
 /** In mrkdwn. It mentions no person and no group, because that would notify them. */
 export function helpText({ overview, locale }: { overview: Overview; locale: Locale }): string {
   const [prompt] = overview.prompts;
-  const example =
-    prompt && examples[locale](shorten({ text: prompt.message, maxLength: maxPromptLength }));
+  const example = prompt && examples[locale](shorten({ text: prompt.message, maxLength: maxPromptLength }));
   const routes = routeLines(overview, locale).slice(0, maxRoutes);
   const space = locale === "ja" ? "" : " ";
   const lines: Record<keyof typeof labels, string> = {

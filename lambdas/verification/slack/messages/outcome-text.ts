@@ -2,6 +2,7 @@
 
 import { isVisible } from "../../../shared/visible-text.ts";
 import type { OverQuota } from "../../task/events.ts";
+import type { SlackDocument } from "../../task/slack-documents.ts";
 import { isCanceled, type Locale, type Task, type TaskOutcome } from "../../task/task.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { literalMrkdwn } from "../markdown/literal.ts";
@@ -176,6 +177,7 @@ function otherOutcomeText({ outcome, locale, ...about }: About & { outcome: Othe
     case "limited":
       return limited[locale]({ ...outcome, ...about });
     case "file_refused":
+      if (outcome.document !== undefined) return unreadableDocument[outcome.document][locale];
       return fileRefused[outcome.why][locale]({ name: formatFileName(outcome.name), most: outcome.most });
     case "unreadable":
       return fixed[outcome.files ? "files_gone" : "unreadable"][locale];
@@ -343,6 +345,17 @@ const fileRefused: Record<Extract<TaskOutcome, { type: "file_refused" }>["why"],
       happened: `${name} をSlackから取得できませんでした。`,
       todo: "新しいメッセージで、もう一度アップロードしてください。",
     }),
+  },
+};
+
+const unreadableDocument: Record<SlackDocument, Record<Locale, Notice>> = {
+  canvas: {
+    en: { happened: "I can't read canvases.", todo: "Copy the text into your message." },
+    ja: { happened: "canvasは読み取れません。", todo: "内容をメッセージに貼り付けてお送りください。" },
+  },
+  list: {
+    en: { happened: "I can't read lists.", todo: "Copy the text into your message." },
+    ja: { happened: "リストは読み取れません。", todo: "内容をメッセージに貼り付けてお送りください。" },
   },
 };
 

@@ -136,12 +136,51 @@ describe("an agent's Markdown", () => {
 
   it("has bare addresses that every parser ends at the same place", () => {
     const piece = fc.constantFrom(
-      ...["https://a.example", "/b", "東京", "ページ", "を", "。", "、", "（", "）", "」", "，", "：", "…", "”", "次", "가"],
-      ...["?q=", "&", "#", "%E6", "(", ")", ".", ",", "!", "**", "~~", "__", "*", "_", " ", "　", "a", "1", "|", "www.a.example"],
+      ...[
+        "https://a.example",
+        "/b",
+        "東京",
+        "ページ",
+        "を",
+        "。",
+        "、",
+        "（",
+        "）",
+        "」",
+        "，",
+        "：",
+        "…",
+        "”",
+        "次",
+        "가",
+      ],
+      ...[
+        "?q=",
+        "&",
+        "#",
+        "%E6",
+        "(",
+        ")",
+        ".",
+        ",",
+        "!",
+        "**",
+        "~~",
+        "__",
+        "*",
+        "_",
+        " ",
+        "　",
+        "a",
+        "1",
+        "|",
+        "www.a.example",
+      ],
     );
     forAll(fc.array(piece, { maxLength: 12 })).hold((pieces) => {
       const safe = safeMarkdown(`x ${pieces.join("")}`);
-      for (const [, target = ""] of toMrkdwn(safe).matchAll(/<(https?:[^<>|]*)/g)) expect(target).not.toMatch(/[。、（）」，：…”]/);
+      for (const [, target = ""] of toMrkdwn(safe).matchAll(/<(https?:[^<>|]*)/g))
+        expect(target).not.toMatch(/[。、（）」，：…”]/);
       expect(addressesOf(safe).filter((address) => /[。、（）」，：…”]/.test(address))).toEqual([]);
       expect(safeMarkdown(safe)).toBe(safe);
     }, 1000);

@@ -24,6 +24,8 @@ const others: Ended[] = [
   { type: "file_refused", why: "too_many", name: "a.zip", most: 0 },
   { type: "file_refused", why: "too_many", name: "a.zip" },
   { type: "file_refused", why: "not_to_be_had", name: "a.zip" },
+  { type: "file_refused", why: "not_to_be_had", name: "Plan", document: "canvas" },
+  { type: "file_refused", why: "not_to_be_had", name: "Tasks", document: "list" },
 ];
 
 function say(outcome: Ended | undefined, locale: "en" | "ja" = "en", contact?: string): string {
@@ -105,6 +107,13 @@ describe("what a user reads when a task came to something else", () => {
     const most = (count: number) => say({ type: "file_refused", why: "too_many", name: "a.zip", most: count });
     expect(most(2)).toContain("up to 2 files at once.");
     expect(most(1)).toContain("up to 1 file at once.");
+  });
+
+  it("says that a canvas cannot be read, instead of asking for it again", () => {
+    const outcome = { type: "file_refused", why: "not_to_be_had", name: "Plan", document: "canvas" } as const;
+    expect(say(outcome)).toBe("I can't read canvases. Copy the text into your message.");
+    expect(say(outcome, "ja")).toBe("canvasは読み取れません。内容をメッセージに貼り付けてお送りください。");
+    expect(say({ ...outcome, document: "list" })).toBe("I can't read lists. Copy the text into your message.");
   });
 
   it("cannot be made to notify by the name of a file", () => {
