@@ -108,12 +108,9 @@ describe("a reply in a thread that does not speak to the bot", () => {
     ["yes, please", "yes, please"],
     ["ask <@U0USER0002> too", "ask @U0USER0002 too"],
     ["see <https://example.com>", "see https://example.com"],
-  ])(
-    "goes on as unaddressed, since its thread may be one of the bot: %s",
-    (text, shown) => {
-      expect(askedOf(reply(text))).toMatchObject({ text: shown, unaddressed: true, threadTs: "1762750000.000100" });
-    },
-  );
+  ])("goes on as unaddressed, since its thread may be one of the bot: %s", (text, shown) => {
+    expect(askedOf(reply(text))).toMatchObject({ text: shown, unaddressed: true, threadTs: "1762750000.000100" });
+  });
 
   it("keeps its files, also without a text", () => {
     const files = fixture("file-share").event.files;
@@ -344,7 +341,9 @@ describe("a forwarded message", () => {
   });
 
   it("is not the preview of a link", () => {
-    const preview = [{ is_msg_unfurl: true, text: "The backup failed", from_url: "https://team.slack.com/archives/C1/p1" }];
+    const preview = [
+      { is_msg_unfurl: true, text: "The backup failed", from_url: "https://team.slack.com/archives/C1/p1" },
+    ];
     const text = `<@${botUser}> see <https://team.slack.com/archives/C1/p1>`;
     expect(askedOf(withEvent("app-mention", { text, attachments: preview })).text).toBe(
       "see https://team.slack.com/archives/C1/p1\n\nLink preview: The backup failed",
@@ -363,7 +362,13 @@ describe("a forwarded message", () => {
 describe("the text", () => {
   it("has the table that a person pasted", () => {
     const cell = (text: string) => ({ type: "raw_text", text });
-    const table = { type: "table", rows: [[cell("host"), cell("disk")], [cell("web-3"), cell("97 %")]] };
+    const table = {
+      type: "table",
+      rows: [
+        [cell("host"), cell("disk")],
+        [cell("web-3"), cell("97 %")],
+      ],
+    };
     expect(askedOf(withEvent("message-im", { text: "which?", blocks: [table] })).text).toBe(
       "which?\n\n| host | disk |\n| --- | --- |\n| web-3 | 97 % |",
     );
