@@ -15,18 +15,21 @@ const locales: readonly Locale[] = ["en", "ja"];
 type HistoryItem = NonNullable<ExecuteTaskParams["history"]>[number];
 
 /**
- * Includes the messages that people wrote before `message`, and the agents' answers. Leaves out placeholders, questions, refusals
+ * Includes the messages that people wrote before `message`, and the answers that the agent may read. Leaves out placeholders, questions, refusals
  * and the posts of other bots, which are not part of this conversation.
  */
 export function createThreadHistory(options: {
   /** All messages of the thread, in any order. */
   messages: readonly PostedMessage[];
   message: Pick<UserMessage, "ts" | "botUsers" | "about">;
+  /** True if the agent may read the answers of the destination, or of an unknown one. */
+  mayRead: (destination: string | undefined) => boolean;
 }): HistoryItem[] {
-  const { messages, message } = options;
+  const { messages, message, mayRead } = options;
   const earlier = messages
     // The message that is asked about is the request itself.
     .filter(({ ts }) => Number(ts) < Number(message.ts) && ts !== message.about?.ts)
+    .filter(({ from, key }) => from !== "self" || mayRead(key?.destination))
     .sort((a, b) => Number(a.ts) - Number(b.ts))
     .flatMap((posted) => toHistoryItem(posted, message.botUsers ?? []));
   return keepNewest(earlier);
