@@ -42,6 +42,11 @@ depends on a wrong value is left out until that value is right.`,
     for (const [name, { alarmEmail }] of stages) {
       if (!alarmEmail) note(`Note: the alarms of stage ${name} notify nobody. Set alarmEmail in the stage.`);
     }
+    const cut = config.routes.flatMap(({ word, keepsWord }) => (word !== undefined && keepsWord === undefined ? [word] : []));
+    if (cut.length > 0)
+      note(
+        `Note: agents get messages without the words of their routes (${cut.map((word) => `${word}:`).join(", ")}). Set keepsWord of each route: true for an agent that needs the word, false for the others.`,
+      );
     if (config.routes.length === 0) note(noRouteText);
     if (config.allowlist.length === 0)
       note("The allowlist is empty. In a real workspace nobody may ask until you run sekisho allow add.");

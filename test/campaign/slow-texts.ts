@@ -11,7 +11,7 @@ import { createWork } from "../../lambdas/verification/slack/markdown/nodes.ts";
 import { chooseFileName } from "../../lambdas/verification/slack/messages/answer.ts";
 import { nextStreamPiece } from "../../lambdas/verification/slack/messages/stream-piece.ts";
 import { createTaskText } from "../../lambdas/verification/slack/messages/task-text.ts";
-import { isCancelWord } from "../../lambdas/verification/task/unsent.ts";
+import { isCancelWord } from "../../lambdas/verification/task/command-words.ts";
 import { freshnessMs } from "../../lambdas/verification/transport/a2a/card-source.ts";
 import { isEventStream } from "../../lambdas/verification/transport/read-response.ts";
 import { takeResult } from "../../lambdas/verification/transport/take-result.ts";

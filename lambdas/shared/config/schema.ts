@@ -51,12 +51,22 @@ export const routeSchema = z.strictObject({
     .string()
     .regex(/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,63}$/u, "must be one word without the colon")
     .optional()
-    .describe("Matches messages that begin with this word and a colon. The agent gets the message unchanged."),
+    .describe("Matches messages that begin with this word and a colon. The agent gets the message without them."),
+  keepsWord: z
+    .boolean()
+    .optional()
+    .describe("The agent gets the message with the word and the colon. Default: false."),
   destination: z
     .union([nameSchema, z.array(nameSchema).min(1).max(8)], "must be the name of a destination, or a list of names")
     .transform((names) => (typeof names === "string" ? [names] : names))
     .describe(
       "The name of a destination, or up to 8 names in order of preference. A task fails over to the next one only if it certainly never arrived.",
+    ),
+  sharesHistory: z
+    .boolean()
+    .optional()
+    .describe(
+      "In a thread that changes to another route, the agent of that route gets the answers of this one, too. Default: false.",
     ),
 });
 export type Route = z.infer<typeof routeSchema>;

@@ -13,7 +13,7 @@ import type { TaskStore } from "../../shared/engine/ports.ts";
 import { checkRecord } from "../../shared/engine/record-version.ts";
 import { createOutgoingFiles } from "../slack/messages/answer.ts";
 import type { UserMessage } from "../task/messages.ts";
-import type { Policy } from "../task/routing.ts";
+import { matchRoute, type Policy, type UsableRoute } from "../task/routing.ts";
 import type { Locale } from "../task/task.ts";
 import { holdsIn } from "./border.ts";
 
@@ -142,7 +142,7 @@ export function createPolicy(options: {
 }): Policy {
   const { config } = options;
   return {
-    routeOf: (message) => findRoute({ routes: config.routes, message }),
+    routesOf: (message) => listUsableRoutes({ routes: config.routes, message }),
     destinations: new Map(
       Object.entries(config.destinations).map(([name, destination]) => [
         name,
@@ -171,18 +171,30 @@ export function createPolicy(options: {
  * Returns the destinations of the first route whose conditions all match, in order of preference, or none. A route without conditions
  * matches every message.
  */
-export function findRoute(request: {
-  routes: readonly Route[];
-  message: Pick<UserMessage, "team" | "channel" | "text">;
-}): readonly string[] {
-  const { routes, message } = request;
-  const fitting = routes.find(
-    ({ team, channel, word }) =>
-      (team === undefined || team === message.team) &&
-      (channel === undefined || channel === message.channel) &&
-      (word === undefined || beginsWith(message.text, word)),
-  );
-  return fitting?.destination ?? [];
+export function findRoute(request: RouteRequest): readonly string[] {
+  return matchRoute(listUsableRoutes(request))?.destinations ?? [];
+}
+
+type RouteRequest = { routes: readonly Route[]; message: Pick<UserMessage, "team" | "channel" | "text"> };
+
+/** Returns the routes whose workspace and channel fit the message, in the order of the configuration. */
+function listUsableRoutes({ routes, message }: RouteRequest): UsableRoute[] {
+  const { team, channel, text } = message;
+  const spoken = routes.some(({ word }) => word !== undefined) ? splitWord(text) : undefined;
+  return routes
+    .filter((route) => [team, undefined].includes(route.team) && [channel, undefined].includes(route.channel))
+    .map((route) => ({
+      key: routeKey(route),
+      destinations: route.destination,
+      hasWord: route.word !== undefined,
+      text: readRouteText({ route, text, spoken }),
+      sharesHistory: route.sharesHistory === true,
+    }));
+}
+
+/** Identifies a route in records: by its conditions, so that a route that gets other destinations is still the same. */
+function routeKey({ team, channel, word }: Route): string {
+  return JSON.stringify([team ?? null, channel ?? null, word === undefined ? null : foldWord(word)]);
 }
 
 /**
@@ -190,18 +202,29 @@ export function findRoute(request: {
  * quadratic in the number of combining marks.
  */
 const maxRead = 500;
+/** The characters that NFKC turns into a colon. */
+const colon = /[:\u2a74\ufe13\ufe55\uff1a]/u;
 
-/** True if the text begins with the word and a colon, in any letter case and width. */
-function beginsWith(text: string, word: string): boolean {
-  const beginning = text.trimStart().slice(0, maxRead);
-  const [first, rest] = beginning.normalize("NFKC").split(":", 2);
-  return rest !== undefined && foldCase(first ?? "") === foldCase(word.normalize("NFKC"));
+type Spoken = { word: string; rest: string };
+
+/** Splits the text at its first colon. The word is comparable: in one width and letter case. */
+function splitWord(text: string): Spoken | undefined {
+  const written = text.trimStart();
+  const at = written.slice(0, maxRead).search(colon);
+  return at < 0 ? undefined : { word: foldWord(written.slice(0, at)), rest: written.slice(at + 1).trimStart() };
 }
 
-function foldCase(text: string): string {
-  return text.trim().toLowerCase();
+/** Returns what the agent of the route gets of the text. Undefined if the text does not begin with the route's word. */
+function readRouteText(request: { route: Route; text: string; spoken: Spoken | undefined }): string | undefined {
+  const { text, spoken, route } = request;
+  if (route.word === undefined) return text;
+  if (spoken?.word !== foldWord(route.word)) return undefined;
+  return route.keepsWord ? text : spoken.rest;
 }
 
+function foldWord(word: string): string {
+  return word.normalize("NFKC").trim().toLowerCase();
+}
 /** Returns the language of texts for a person whose language is unknown. */
 export function toDefaultLocale({ locale }: Pick<Config["slack"], "locale">): Locale {
   return locale === "user" ? "en" : locale;

@@ -3,19 +3,18 @@
  * decided by the old one is decided anew. The record's compare-and-set says which was first, the change or the send. After the send, the
  * thread only says that the change came too late (`worker/late-changes.ts`).
  */
+import { isCancelWord } from "./command-words.ts";
 import type { EventOf } from "./events.ts";
 import type { AskMessage, MessageChange, UserMessage } from "./messages.ts";
-import { type Policy, rerouteTask, withoutParams } from "./routing.ts";
+import { matchRoute, type Policy, withoutParams } from "./routing.ts";
 import { failedOutcome, markForReconcile, setOutcome, type Transition, withHistory } from "./step.ts";
-import { receivedTask, type Task } from "./task.ts";
+import { receivedTask, type Task, type TaskOutcome } from "./task.ts";
 import {
   findRefusal,
   ignore,
-  isCancelWord,
   onWokenAnnounced,
   onWokenReceived,
   requestThreadPosition,
-  startDeadline,
 } from "./unsent.ts";
 
 /** True in the states in which a change of the message takes effect. */
@@ -70,18 +69,18 @@ export function onEditedReceived(task: Task, event: EventOf<"message_edited">): 
 
 export function onEditedQueued(task: Task, event: EventOf<"message_edited">, policy: Policy): Transition {
   const edited = withNewText(task, event);
-  const outcome = findOutcome(edited, policy);
-  return "task" in outcome ? requestThreadPosition(outcome.task, policy) : setOutcome(edited, outcome.refusal);
+  const refusal = findEditRefusal(edited, policy);
+  return refusal === undefined ? requestThreadPosition(edited) : setOutcome(edited, refusal);
 }
 
-/** The history and the files are gathered again. The time starts anew if the task goes elsewhere now. */
+/** The history and the files are gathered again. If the new text leads to another route, the task joins its thread again. */
 export function onEditedAnnounced(task: Task, event: EventOf<"message_edited">, policy: Policy): Transition {
-  const edited = withNewText(task, event);
-  const outcome = findOutcome(edited, policy);
-  if (!("task" in outcome)) return setOutcome(edited, outcome.refusal);
-  const isMoved = outcome.task.call?.destination !== task.call?.destination;
-  const routed = isMoved ? startDeadline(outcome.task, event.nowMs, policy) : outcome.task;
-  return onWokenAnnounced(routed, { type: "woken", resumed: event.resumed, nowMs: event.nowMs }, policy);
+  const edited = withoutParams(withNewText(task, event));
+  const refusal = findEditRefusal(edited, policy);
+  if (refusal !== undefined) return setOutcome(edited, refusal);
+  const [before, after] = [task, edited].map(({ message }) => matchRoute(policy.routesOf(message))?.key);
+  if (before !== after) return requestThreadPosition({ ...edited, state: "queued" });
+  return onWokenAnnounced(edited, { type: "woken", resumed: event.resumed, nowMs: event.nowMs }, policy);
 }
 
 /** The first and last record of a message that was deleted before it was handled. It keeps the message from being handled later. */
@@ -105,13 +104,8 @@ export function onDeletedQueued(task: Task): Transition {
 const canceledOutcome = failedOutcome({ reason: "canceled", lost: false });
 
 /** Checks what was checked when the message was accepted. A message that became the word to cancel cancels itself. */
-function findOutcome(task: Task, policy: Policy) {
-  const refusal = isCancelWord(task.message.text) ? canceledOutcome : findRefusal(task.message);
-  if (refusal !== undefined) return { refusal };
-  const routed = rerouteTask(task, policy);
-  return routed === undefined
-    ? { refusal: failedOutcome({ reason: "agent_not_found", lost: false }) }
-    : { task: routed };
+function findEditRefusal({ message }: Task, policy: Policy): TaskOutcome | undefined {
+  return isCancelWord(message.text) ? canceledOutcome : findRefusal(message, policy);
 }
 
 /** A message that spoke to the bot once, before or after the edit, does so. Late files leave the text as it is. */

@@ -2,7 +2,7 @@
 import type { ClientReason } from "../../../contracts/errors.ts";
 import type { ExecuteTaskParams, TaskResult } from "../../../contracts/methods.ts";
 import type { UserFile, UserMessage } from "./messages.ts";
-import type { Locale, Task, TaskOutcome } from "./task.ts";
+import type { Locale, Task, TaskOutcome, ThreadRoute } from "./task.ts";
 
 /**
  * `gone`: posting there is no longer possible (channel, permission, token). Terminal.
@@ -16,8 +16,11 @@ export type SlackErrorKind = "gone" | "no_such_message" | "refused" | "rate_limi
 /** A quota of a user, of a channel or of other bots is used up. Without `retryAtMs` too many tasks are under way at once. */
 export type OverQuota = { by: "user" | "channel" | "bots"; retryAtMs?: number | undefined };
 
-/** `queuePosition` tasks go before the task, until `freeAtMs` at the latest. With 0 it may begin. */
-export type ThreadPosition = { queuePosition: number; freeAtMs: number };
+/**
+ * `queuePosition` tasks go before the task, until `freeAtMs` at the latest. With 0 it may begin. `routes` are those of the thread, with the
+ * one that the task chose.
+ */
+export type ThreadPosition = { queuePosition: number; freeAtMs: number; routes: readonly ThreadRoute[] };
 
 export type Delay = { delayMs: number; jitterMs?: number };
 
@@ -42,6 +45,8 @@ export type TaskEvent =
   | { type: "thread_opened"; threadRef: NonNullable<Task["threadRef"]> }
   /** The task has its position in the thread. With position 0 it may begin. */
   | ({ type: "thread_joined"; nowMs: number } & ThreadPosition)
+  /** No route fits the message, so it has no position in the thread. */
+  | { type: "no_route" }
   /** Too many tasks wait in the thread. */
   | { type: "thread_full" }
   | { type: "announced"; nowMs: number; ts: string }
@@ -155,7 +160,7 @@ export type TaskEffect =
   | { type: "charge"; untilMs: number }
   /** `privately`: in the direct message with the person. */
   | { type: "open_thread"; privately: boolean; reconcile: boolean }
-  | { type: "join_thread"; turnMs: number; parallel: boolean }
+  | { type: "join_thread" }
   | { type: "leave_thread" }
   | { type: "cancel_thread" }
   | { type: "read_message" }

@@ -3,12 +3,12 @@
  * gives the same id on every machine.
  */
 import { createHash, createHmac } from "node:crypto";
-import { type Task, type TaskCall, threadRefOf } from "./task.ts";
+import { type Task, type TaskCall, type TaskRoute, threadRefOf } from "./task.ts";
 
 /** The part of the configuration and of the zone that the task machine needs. */
 export type Policy = {
-  /** Returns the names of the destinations in order of preference, or none if no route matches. */
-  routeOf(message: Task["message"]): readonly string[];
+  /** Returns the routes that the person may use in the message's channel, in the order of the configuration. */
+  routesOf(message: Task["message"]): readonly UsableRoute[];
   destinations: ReadonlyMap<string, DestinationPolicy>;
   /** Returns how many files the answer has. It must be deterministic for one outcome. */
   fileCountOf(task: Pick<Task, "outcome">): number;
@@ -32,6 +32,24 @@ export type ZoneSecretValues = {
   /** Keys the ids of conversations that began before `beforeMs`. */
   former?: { value: string; beforeMs: number } | undefined;
 };
+
+export type UsableRoute = {
+  /** Identifies the route: its workspace, channel and word. */
+  key: string;
+  /** In order of preference. */
+  destinations: readonly string[];
+  /** Only messages that begin with the route's word match. Such a message names the route. */
+  hasWord: boolean;
+  /** What the agent gets of the message's text. Undefined if the message does not match. */
+  text: string | undefined;
+  /** The agents of other routes may read its answers in a thread. */
+  sharesHistory: boolean;
+};
+
+/** Returns the first route that the message matches. */
+export function matchRoute(usable: readonly UsableRoute[]): UsableRoute | undefined {
+  return usable.find(({ text }) => text !== undefined);
+}
 
 export type DestinationPolicy = {
   /** The time that a task may take once its turn has come. Waiting for a person does not count. */
@@ -69,24 +87,46 @@ const removedDestination: DestinationPolicy = {
   maxPollGapMs: Number.POSITIVE_INFINITY,
 };
 
-/** Keeps the task's destination while it is configured, or else chooses the first of its route. Returns undefined if there is none. */
+/**
+ * Keeps the task's destination while it is configured and of the task's route, or else chooses the route's first. Returns undefined if there
+ * is none.
+ */
 export function chooseDestination(task: Task, policy: Policy): Task | undefined {
-  const names = task.call === undefined ? [] : [task.call.destination];
-  const to = [...names, ...policy.routeOf(task.message)].find((name) => policy.destinations.has(name));
-  return to === undefined ? undefined : withDestination(task, { to, policy });
+  const { route, call } = task;
+  const names = destinationsOf(task, policy);
+  const present = call === undefined || (route && !names.includes(call.destination)) ? [] : [call.destination];
+  const to = [...present, ...names].find((name) => policy.destinations.has(name));
+  if (to !== undefined) return withDestination(task, { to, policy });
+  return route && leaveRoute(task, policy);
 }
 
-/** Chooses the destination by the new text of an edited message. Returns undefined if there is none. Nothing may have been sent yet. */
-export function rerouteTask(task: Task, policy: Policy): Task | undefined {
-  const to = policy.routeOf(task.message).find((name) => policy.destinations.has(name));
-  return to === undefined ? undefined : withDestination(withoutParams(task), { to, policy });
+/** Returns the destination to which a task of the route goes at first. */
+export function firstDestination({ destinations }: TaskRoute, policy: Policy): DestinationPolicy | undefined {
+  const to = destinations.find((name) => policy.destinations.has(name));
+  return to === undefined ? undefined : policy.destinations.get(to);
+}
+
+/** Returns the names of the destinations in order of preference, or none if no route matches. */
+function destinationsOf({ route, message }: Task, policy: Policy): readonly string[] {
+  return (route ?? matchRoute(policy.routesOf(message)))?.destinations ?? [];
+}
+
+/** Goes on without the earlier answers: all destinations of the route were removed after the task had joined its thread. */
+function leaveRoute(task: Task, policy: Policy): Task | undefined {
+  const matching = matchRoute(policy.routesOf(task.message));
+  const to = matching?.destinations.find((name) => policy.destinations.has(name));
+  if (matching === undefined || to === undefined) return undefined;
+  const { key, destinations } = matching;
+  const change = { reason: "gone", isAnew: true } as const;
+  const route: TaskRoute = { key, destinations: [...destinations], omitsUnmarked: true, change };
+  return withDestination({ ...withoutHistory(task), route }, { to, policy });
 }
 
 /** Returns the names of the possible destinations: the present one first, then the others of its route in order. */
 export function targetsOf(task: Task, policy: Policy): string[] {
   const present = task.call?.destination ?? "";
   if (isPinned(task)) return [present];
-  const names = policy.routeOf(task.message).filter((name) => policy.destinations.has(name));
+  const names = destinationsOf(task, policy).filter((name) => policy.destinations.has(name));
   const index = names.indexOf(present);
   return index < 0 ? [present, ...names] : [...names.slice(index), ...names.slice(0, index)];
 }
@@ -137,6 +177,11 @@ export function withoutParams(task: Task): Task {
   if (task.call === undefined) return task;
   const { params: _params, ...call } = task.call;
   return { ...task, call };
+}
+
+function withoutHistory(task: Task): Task {
+  const { history: _history, ...params } = task.call?.params ?? {};
+  return "text" in params ? withCall(task, { params }) : task;
 }
 
 /** Marks the task's session as no longer new, because it has answered a call. */

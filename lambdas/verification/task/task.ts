@@ -151,6 +151,35 @@ export type AgentQuestion = z.infer<typeof questionSchema>;
 /** The message in the thread that says that the task is under way. */
 const placeholderSchema = z.object({ ts: z.string(), postedAtMs: z.int() });
 
+/** The route of the task in its thread, since it has joined the thread (`task/thread-route.ts`). */
+const taskRouteSchema = z.object({
+  /** Identifies the route: its workspace, channel and word. */
+  key: z.string(),
+  /** Where the task may go, in order of preference. */
+  destinations: z.array(z.string()),
+  /** Further destinations whose answers in the thread its agent may read. */
+  alsoReads: z.array(z.string()).optional(),
+  /** Its agent may not read answers that do not say whose they are. */
+  omitsUnmarked: z.literal(true).optional(),
+  /**
+   * The thread had another route before this task. `named`: the message names this one; `gone`: there is no way to the former one. `isAnew`:
+   * the agent does not get all of the earlier answers.
+   */
+  change: z.object({ reason: z.enum(["named", "gone"]), isAnew: z.boolean() }).optional(),
+});
+export type TaskRoute = z.infer<typeof taskRouteSchema>;
+
+/** A route that the thread has, or had (`task/thread-route.ts`). */
+export const threadRouteSchema = z.object({
+  key: z.string(),
+  /** The destinations that the route had when the message chose it. */
+  destinations: z.array(z.string()),
+  /** The `ts` and the request id of the message that chose it. */
+  ts: z.string(),
+  by: z.string(),
+});
+export type ThreadRoute = z.infer<typeof threadRouteSchema>;
+
 /** The task's destination, the params that are sent, and whether they arrived. Present once it has a destination. */
 export const callSchema = z.object({
   /** Chosen before the first byte is sent, and changed only while nothing can have arrived. */
@@ -241,6 +270,7 @@ export const taskSchema = z.object({
   /** How many tasks of the thread were before it at the last look. */
   queuePosition: z.int().optional(),
   placeholder: placeholderSchema.optional(),
+  route: taskRouteSchema.optional(),
   call: callSchema.optional(),
   wait: waitSchema.optional(),
   /** Why the task is being canceled. A result counts only if it exists already. */

@@ -5,7 +5,7 @@
 import * as z from "zod";
 import type { ThreadPosition } from "./events.ts";
 import { maxAgeMs } from "./step.ts";
-import type { Task } from "./task.ts";
+import { type Task, type ThreadRoute, threadRouteSchema } from "./task.ts";
 
 /** Further tasks in the thread are refused. */
 const maxTasks = 200;
@@ -38,6 +38,8 @@ export const threadSchema = z.object({
   sinceTs: z.string().optional(),
   /** The latest tasks that asked a person and are no longer listed. A message that is processed again may have answered one of them. */
   asked: z.array(z.string()).optional(),
+  /** In the order of the messages that chose them. Absent in a record of version 1.0.0. */
+  routes: z.array(threadRouteSchema).optional(),
   tasks: z.array(entrySchema),
 });
 export type Thread = z.infer<typeof threadSchema>;
@@ -75,6 +77,7 @@ export function tasksBefore({ thread, task, nowMs }: { thread: Thread; task: Nam
 export function addToThread({
   thread,
   task,
+  routes = thread.routes,
   parallel,
   turnMs,
   nowMs,
@@ -82,13 +85,15 @@ export function addToThread({
 }: {
   thread: Thread;
   task: Named;
+  /** The routes of the thread, with the one that the task chose. */
+  routes?: readonly ThreadRoute[] | undefined;
   /** By request id, when a task with an outcome stops blocking others. */
   releasedAtMs?: ReadonlyMap<string, number>;
   parallel: boolean;
   /** How long it may hold the thread once it has begun. */
   turnMs: number;
   nowMs: number;
-}): { thread: Thread; position: ThreadPosition } | undefined {
+}): { thread: Thread; position: Omit<ThreadPosition, "routes"> } | undefined {
   const known = thread.tasks.find(({ id }) => id === task.id);
   const others = thread.tasks
     .map((other) => ({ ...other, untilMs: Math.min(other.untilMs, releasedAtMs.get(other.id) ?? other.untilMs) }))
@@ -104,6 +109,7 @@ export function addToThread({
     thread: {
       ...thread,
       ...rememberAsked(thread, [...others, own]),
+      ...(routes && { routes: [...routes] }),
       sinceTs: thread.sinceTs !== undefined && Number(thread.sinceTs) < Number(own.ts) ? thread.sinceTs : own.ts,
       tasks: [...before, placed, ...after],
       expiresAtMs: nowMs + recordLifeMs,
@@ -160,7 +166,7 @@ export function findAskingTasks(query: { thread: Thread; id: string; nowMs: numb
 export type AskingTasks = { now: string[]; before: string[] };
 
 /** Returns the `ts` by Slack's clock. A slash command's own `ts` is by our clock, so its thread's is used. */
-function tsOf({ threadRef, message }: Named): string {
+export function tsOf({ threadRef, message }: Named): string {
   return threadRef?.threadTs ?? message.ts;
 }
 

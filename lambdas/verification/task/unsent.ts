@@ -7,17 +7,16 @@
 import { cutText, hasMoreCharacters, maxTextLength } from "../../../contracts/limits.ts";
 import { endCleanup, giveUpDelivery, needsThread, releaseThread } from "./delivering.ts";
 import type { Context, Delay, EventOf } from "./events.ts";
+import { asksForHelp, isCancelWord } from "./command-words.ts";
 import type { UserFile } from "./messages.ts";
-import { chooseDestination, destinationOf, type Policy, withCall } from "./routing.ts";
+import { chooseDestination, destinationOf, matchRoute, type Policy, withCall } from "./routing.ts";
 import { sendTask } from "./sent.ts";
 import { toSlackDocument } from "./slack-documents.ts";
 import {
   advance,
   countSlackFailure,
-  deliveryMs,
   failedOutcome,
   fallBackToMrkdwn,
-  graceMs,
   internalOutcome,
   isOutdated,
   isPastDeadline,
@@ -31,6 +30,7 @@ import {
   wake,
 } from "./step.ts";
 import type { Task, TaskOutcome } from "./task.ts";
+import { placeInThread } from "./thread-route.ts";
 import { withShownProgress } from "./waiting.ts";
 
 /** Checks the permission at every try, because the rules may have changed. */
@@ -133,22 +133,29 @@ function aboutText({ instruction, text }: { instruction: string; text: string })
 }
 
 /** Returns why the text and the files of a message are no task, or undefined. */
-export function findRefusal({ text, files = [] }: Task["message"]): TaskOutcome | undefined {
-  if (text === "" && files.length === 0) return failedOutcome({ reason: "invalid_params", lost: false });
+export function findRefusal(message: Task["message"], policy: Policy): TaskOutcome | undefined {
+  const { text, files = [] } = message;
+  if (readAgentText(message, policy) === "" && files.length === 0) return failedOutcome({ reason: "invalid_params", lost: false });
   return hasMoreCharacters(text, maxTextLength)
     ? failedOutcome({ reason: "payload_too_large", lost: false })
     : undefined;
+}
+
+/** Returns the text that the agent gets: without the word of its route, unless the route keeps it. */
+function readAgentText(message: Task["message"], policy: Policy): string {
+  return matchRoute(policy.routesOf(message))?.text ?? message.text;
 }
 
 /** Accepts the message as a task: checks age, text and destination, then counts it in the quotas. */
 function acceptMessage(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Transition {
   if (isOutdated(task, nowMs)) return setOutcome(task, { type: "too_old" });
   if (policy.helpWord && asksForHelp(task.message)) return { task, effects: [{ type: "write_help" }] };
-  const refusal = findRefusal(task.message);
+  const refusal = findRefusal(task.message, policy);
   if (refusal !== undefined && mayGetFiles(task)) return { task, effects: [wake(lateFilesMs)] };
   if (refusal !== undefined) return turnAway(task, refusal);
-  const directed = chooseDestination(task, policy);
-  if (directed === undefined) return turnAway(task, failedOutcome({ reason: "agent_not_found", lost: false }));
+  // In a thread the message may have no route of its own, because it follows the thread's.
+  const directed = chooseDestination(task, policy) ?? (task.message.threadTs === undefined ? undefined : task);
+  if (directed === undefined) return onNoRoute(task);
   const untilMs = nowMs + maxAgeMs + destinationOf(directed, policy).deadlineMs;
   return { task: directed, effects: [{ type: "charge", untilMs }] };
 }
@@ -170,18 +177,16 @@ export function onHelpWritten(task: Task, { text }: EventOf<"help_written">): Tr
 
 export function onCharged(task: Task, { over }: EventOf<"charged">, policy: Policy): Transition {
   if (over !== undefined) return turnAway(task, { type: "limited", ...over });
-  if (!needsThread(task)) return requestThreadPosition(task, policy);
+  if (!needsThread(task)) return requestThreadPosition(task);
   const { reconcile = false } = task;
   return { task, effects: [{ type: "open_thread", privately: policy.commandsPrivately, reconcile }] };
 }
 
 /** The deadline counts from now on if no task is before this one. */
-export function onThreadJoined(
-  task: Task,
-  { queuePosition, nowMs }: EventOf<"thread_joined">,
-  policy: Policy,
-): Transition {
-  const placed = { ...task, queuePosition };
+export function onThreadJoined(task: Task, event: EventOf<"thread_joined">, policy: Policy): Transition {
+  const placed = placeInThread(task, event, policy);
+  if (placed === undefined) return onNoRoute(task);
+  const { queuePosition, nowMs } = event;
   return {
     task: queuePosition === 0 ? startDeadline(placed, nowMs, policy) : placed,
     effects: [{ type: "announce", reconcile: task.reconcile === true }],
@@ -190,6 +195,10 @@ export function onThreadJoined(
 
 export function onThreadFull(task: Task): Transition {
   return turnAway(task, failedOutcome({ reason: "rate_limited", lost: false }));
+}
+
+export function onNoRoute(task: Task): Transition {
+  return turnAway(task, failedOutcome({ reason: "agent_not_found", lost: false }));
 }
 
 export function onAnnounced(task: Task, { ts, nowMs }: EventOf<"announced">): Transition {
@@ -244,57 +253,24 @@ export function ignore(task: Task): Transition {
   return { task: advance(endCleanup(task), { state: "done" }), effects: [] };
 }
 
-/**
- * True if the message consists of the word that cancels the thread's tasks, in any case and width, with or without emphasis or a final
- * punctuation mark.
- */
-export function isCancelWord(text: string): boolean {
-  return /^(cancel|キャンセル|取り?消し?|中止)(\.{1,3}|[!。])?$/i.test(toPlainWord(text));
-}
-
-/** True if the message speaks to the bot and consists of the word for help. A reply without a mention may be for a person. */
-function asksForHelp({ text, files = [], unaddressed, botIds }: Task["message"]): boolean {
-  if (unaddressed || botIds !== undefined || files.length > 0) return false;
-  return /^(help|ヘルプ|使い方)[.!?。]?$/i.test(toPlainWord(text));
-}
-
-/** A longer text is not normalized, because that takes time quadratic in the number of combining marks. */
-const maxWordLength = 60;
-
-/** The text without emphasis, in one width. Returns "" for a text that is too long to be a word. */
-function toPlainWord(text: string): string {
-  const written = text.trim();
-  if (written.length > maxWordLength) return "";
-  return written
-    .normalize("NFKC")
-    .replace(/[*_~`]/g, "")
-    .trim();
-}
-
 /** The limit of tries to read the thread's history and the message's files: about 15 seconds. */
 export const maxContextTries = 4;
 
-export function onWokenQueued(task: Task, { nowMs }: EventOf<"woken">, policy: Policy): Transition {
+export function onWokenQueued(task: Task, { nowMs }: EventOf<"woken">): Transition {
   if (isOutdated(task, nowMs)) return setOutcome(task, { type: "too_old" });
-  return requestThreadPosition(task, policy);
+  return requestThreadPosition(task);
 }
 
-/** Chooses the destination and requests a position in the thread. Without a destination the task fails. */
-export function requestThreadPosition(unrouted: Task, policy: Policy): Transition {
-  const task = chooseDestination(unrouted, policy);
-  if (task === undefined) return setOutcome(unrouted, failedOutcome({ reason: "agent_not_found", lost: false }));
-  const { deadlineMs, concurrency } = destinationOf(task, policy);
-  const turnMs = deadlineMs + graceMs + deliveryMs;
-  return { task, effects: [{ type: "join_thread", turnMs, parallel: concurrency === "parallel" }] };
+/** Requests a position in the thread. With it the task gets its route. */
+export function requestThreadPosition(task: Task): Transition {
+  return { task, effects: [{ type: "join_thread" }] };
 }
 
 /** The task begins, and its deadline counts, once no other task is before it. */
-export function onQueuePosition(
-  task: Task,
-  { queuePosition, freeAtMs, nowMs }: EventOf<"thread_joined">,
-  policy: Policy,
-): Transition {
-  const placed = { ...task, queuePosition };
+export function onQueuePosition(task: Task, event: EventOf<"thread_joined">, policy: Policy): Transition {
+  const placed = placeInThread(task, event, policy);
+  if (placed === undefined) return onNoRouteQueued(task);
+  const { queuePosition, freeAtMs, nowMs } = event;
   if (queuePosition > 0) return { task: placed, effects: [wake(turnDelay({ freeAtMs, nowMs }))] };
   const begun = advance(startDeadline(placed, nowMs, policy), { state: "announced" });
   // Edits the placeholder, which still says that the task waits.
@@ -317,6 +293,10 @@ export function turnDelay({ freeAtMs, nowMs }: { freeAtMs: number; nowMs: number
 /** Posts the failure in the thread, because the task has a placeholder already. */
 export function onThreadFullQueued(task: Task): Transition {
   return setOutcome(task, failedOutcome({ reason: "rate_limited", lost: false }));
+}
+
+export function onNoRouteQueued(task: Task): Transition {
+  return setOutcome(task, failedOutcome({ reason: "agent_not_found", lost: false }));
 }
 
 /** Gathers the context first, then sends the task once its params are in the record. */
@@ -361,7 +341,7 @@ export function onPrepared(waited: Task, { context }: EventOf<"prepared">, polic
   const isTakenBack = newest !== undefined && ("lack" in newest || (mayCancel && isCancelWord(newest.text)));
   if (isTakenBack) return setOutcome(waited, failedOutcome({ reason: "canceled", lost: false }), { reconcile: true });
   const task = newest === undefined ? waited : { ...waited, message: withNewest(message, newest) };
-  const refusal = findRefusal(task.message);
+  const refusal = findRefusal(task.message, policy);
   if (refusal !== undefined) return setOutcome(task, refusal);
   const attached = new Set(context.attachments?.map(({ id }) => id));
   const missing = task.message.files?.find(({ id }) => !attached.has(id));
@@ -393,7 +373,7 @@ function withParams(task: Task, { history = [], attachments = [] }: Context, pol
   const threadTs = threadRef?.threadTs ?? message.threadTs;
   const params = {
     channel: message.channel,
-    text: message.text,
+    text: readAgentText(message, policy),
     ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
     team_id: message.team,
     user_id: message.user,

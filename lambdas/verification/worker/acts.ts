@@ -15,6 +15,7 @@ import { createThreadHistory } from "../slack/messages/thread-history.ts";
 import { createDestinationSlots } from "../slots.ts";
 import type { Act, Context, MessageRead, TaskEvent } from "../task/events.ts";
 import { installationOf, type Task, type TaskOutcome, threadRefOf } from "../task/task.ts";
+import { mayReadAnswer } from "../task/thread-route.ts";
 import { isToBeReadAgain, maxContextTries } from "../task/unsent.ts";
 import type { UsageHistory } from "../usage/entry.ts";
 import { createCallRunner, type ExecutionCall } from "./calls.ts";
@@ -87,8 +88,9 @@ export function createRunAct({ now = Date.now, stopping, ...options }: ActOption
         return { type: "thread_opened", threadRef };
       }
       case "join_thread": {
-        const position = await threads.joinThread({ task, turnMs: act.turnMs, parallel: act.parallel });
-        return position === undefined ? { type: "thread_full" } : { type: "thread_joined", nowMs: now(), ...position };
+        const position = await threads.joinThread({ task });
+        if (position === "full") return { type: "thread_full" };
+        return position === "no_route" ? { type: position } : { type: "thread_joined", nowMs: now(), ...position };
       }
       case "leave_thread":
         await leaveThread({ task, join });
@@ -266,7 +268,8 @@ async function readHistory({ slack, task, signal }: PrepareRequest): Promise<Con
   const thread = { installation: installationOf(task), ...threadRef, oldestTs: threadRef.threadTs };
   try {
     const messages = await slack.replies({ ...thread, appId, botUsers, requestId, signal });
-    return pureStep(() => createThreadHistory({ messages, message }));
+    const mayRead = (destination: string | undefined) => mayReadAnswer(task.route, destination);
+    return pureStep(() => createThreadHistory({ messages, message, mayRead }));
   } catch (thrown) {
     const isLastTry = task.attempts + 1 >= maxContextTries;
     if (isLastTry || isSlackError(thrown, ["gone", "refused"])) return [];

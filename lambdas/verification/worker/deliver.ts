@@ -20,6 +20,7 @@ import {
   isSlackError,
   knownPosts,
   type OwnPost,
+  outcomeKey,
   ownPosts,
   ownPostsOrKnown,
   planDelivery,
@@ -216,7 +217,7 @@ async function perform(request: Request, action: Exclude<DeliveryAction, { type:
   const { channel, threadTs } = threadRefOf(task);
   if (action.type === "remove") return removeIn(request, { channel, ts: action.ts });
   const { part, content } = action;
-  const post = { installation, channel, content, key: { requestId: task.id, part }, signal };
+  const post = { installation, channel, content, key: outcomeKey(task, part), signal };
   if (action.type === "update") {
     try {
       return await slack.update({ ...post, ts: action.ts });

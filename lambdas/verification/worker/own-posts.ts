@@ -1,6 +1,12 @@
 /** Handles one task's posts in its thread: finds them, plans the changes that show the outcome exactly once, and sets the reactions. */
 
-import { type MessageContent, type PostedMessage, type SlackApi, SlackError } from "../slack/api/slack.ts";
+import {
+  type MessageContent,
+  type PostedMessage,
+  type PostKey,
+  type SlackApi,
+  SlackError,
+} from "../slack/api/slack.ts";
 import { filesPart, insteadPart, placeholderPart, questionPart, streamPart } from "../slack/messages/blocks.ts";
 import type { SlackErrorKind } from "../task/events.ts";
 import { concludedAtMs, deliveryMs, graceMs, threadReleaseMs } from "../task/step.ts";
@@ -13,6 +19,11 @@ type Request = { slack: SlackApi; task: Task; signal: AbortSignal };
 
 /** `part` is the kind of post (`slack/messages/blocks.ts`). `buttons` holds the post's text while it has buttons. */
 export type OwnPost = { ts: string; part: number; buttons?: { text: string } | undefined };
+
+/** The key of a part of the outcome. It says whose answer it is, so that the agent of another route does not get it. */
+export function outcomeKey({ id, call }: Task, part: number): PostKey {
+  return { requestId: id, part, ...(call && { destination: call.destination }) };
+}
 
 /** Finds the task's posts in its thread, oldest first. Rejects with a SlackError. */
 export async function ownPosts(request: Request): Promise<OwnPost[]> {

@@ -10,7 +10,7 @@ import type { TaskText } from "../slack/messages/task-text.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import { buttonRetryIdOf, createRetry, retryAdviceOf } from "../task/retry.ts";
 import { installationOf, type Task, threadRefOf } from "../task/task.ts";
-import { isOutcome, ownPosts } from "./own-posts.ts";
+import { isOutcome, outcomeKey, ownPosts } from "./own-posts.ts";
 
 /** `held`: the task is about to end, so try again soon. Rejects if the store, the queue or the gate is unavailable. */
 export type RetryByClick = (request: {
@@ -39,7 +39,7 @@ export function createRetryByClick(options: {
     const { ts, part, buttons } = post;
     const target = { installation: installationOf(task), channel: threadRefOf(task).channel, ts };
     const content = text.withoutRetry({ task, text: buttons.text });
-    await slack.update({ ...target, content, key: { requestId: task.id, part }, signal });
+    await slack.update({ ...target, content, key: outcomeKey(task, part), signal });
   }
 
   return async ({ task, person, atMs, signal }) => {

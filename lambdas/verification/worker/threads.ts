@@ -5,9 +5,9 @@ import { absent, changeRecord, createRecordMemory, type Guess, withMemory } from
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { ThreadPosition } from "../task/events.ts";
 import type { UserMessage } from "../task/messages.ts";
-import { requestIdOf } from "../task/routing.ts";
-import { concludedAtMs, threadReleaseMs } from "../task/step.ts";
-import { queueGroupOf, type Task, threadKeyOf } from "../task/task.ts";
+import { firstDestination, type Policy, requestIdOf } from "../task/routing.ts";
+import { concludedAtMs, deliveryMs, graceMs, threadReleaseMs } from "../task/step.ts";
+import { queueGroupOf, type Task, type ThreadRoute, threadKeyOf } from "../task/task.ts";
 import {
   type AskingTasks,
   addToThread,
@@ -20,10 +20,11 @@ import {
   tasksBefore,
   threadIdOf,
 } from "../task/thread.ts";
+import { decideRoute, routeOfFirstTask } from "../task/thread-route.ts";
 
 export type Threads = {
-  /** Resolves to the task's position, or to undefined if the thread is full. A repetition returns the current position. */
-  joinThread(request: { task: Task; turnMs: number; parallel: boolean }): Promise<ThreadPosition | undefined>;
+  /** Resolves to the task's position, or to why it has none. A repetition returns the current position. */
+  joinThread(request: { task: Task }): Promise<ThreadPosition | "full" | "no_route">;
   leave(request: { task: Task }): Promise<void>;
   /**
    * Returns the write that leaves the thread, if no task waits there as far as this process knows. `stored` notes that it is done. If its
@@ -59,9 +60,10 @@ export function createThreads(options: {
   /** By request id. */
   taskOf: (requestId: string) => Promise<Task | undefined>;
   queue: TaskQueue;
+  policy: Policy;
   now: () => number;
 }): Threads {
-  const { taskOf, queue, now } = options;
+  const { taskOf, queue, policy, now } = options;
   // A task mostly leaves its thread as this process saw it last, so that the record need not be read again.
   const memory = createRecordMemory<Thread>();
   const store = withMemory(options.store, memory);
@@ -100,17 +102,33 @@ export function createThreads(options: {
     return times;
   }
 
+  /** A record of version 1.0.0 does not have the thread's route. Its first task does. */
+  async function routesOf({ routes, sinceTs }: Thread, task: Task): Promise<readonly ThreadRoute[]> {
+    if (routes !== undefined || sinceTs === undefined) return routes ?? [];
+    const { appId, channel } = task.message;
+    const first = await taskOf(requestIdOf({ appId, channel, ts: sinceTs }));
+    const route = first && routeOfFirstTask(first, policy);
+    return route === undefined ? [] : [route];
+  }
+
   async function listed(request: { thread: string }): Promise<string[]> {
     const thread = await store.get({ id: threadIdOf(request) });
     return (thread?.tasks ?? []).filter(({ untilMs }) => untilMs > now()).map(({ id }) => id);
   }
 
   return {
-    joinThread({ task, turnMs, parallel }) {
-      async function join(thread: Thread): Promise<Change<ThreadPosition | undefined>> {
+    joinThread({ task }) {
+      async function join(thread: Thread): Promise<Change<ThreadPosition | "full" | "no_route">> {
+        const decision = decideRoute({ routes: await routesOf(thread, task), task, policy });
+        const destination = decision && firstDestination(decision.route, policy);
+        if (decision === undefined || destination === undefined) return { thread, result: "no_route" };
+        const { routes } = decision;
+        const parallel = destination.concurrency === "parallel";
+        const turnMs = destination.deadlineMs + graceMs + deliveryMs;
         const releasedAtMs = parallel ? new Map<string, number>() : await releaseTimes(thread, task);
-        const added = addToThread({ thread, task, parallel, turnMs, nowMs: now(), releasedAtMs });
-        return added === undefined ? { thread, result: undefined } : { thread: added.thread, result: added.position };
+        const added = addToThread({ thread, task, routes, parallel, turnMs, nowMs: now(), releasedAtMs });
+        if (added === undefined) return { thread, result: "full" };
+        return { thread: added.thread, result: { ...added.position, routes } };
       }
       return change(task, join, beginsThread(task) ? absent : undefined);
     },

@@ -100,7 +100,7 @@ export function createVerificationWorker(options: {
   const text = createSafeText(unsafeText);
   const usageHistory = createUsageHistory({ store: engine.historyStore, settings: config.usageHistory, now });
   const taskOf = (id: string) => store.get({ id }).catch(undefinedIfUnreadable);
-  const threads = createThreads({ store: engine.threadStore, taskOf, queue, now });
+  const threads = createThreads({ store: engine.threadStore, taskOf, queue, policy, now });
   const notify = createNotify({ gate });
   const shared = { gate, notify, slack, text, indicators, threads, taskOf, newId, now };
   const readOverview = createReadOverview({ config, contact, store, gate, text });

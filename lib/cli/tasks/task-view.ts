@@ -39,6 +39,7 @@ export function toTaskView({ task, nowMs }: { task: Task; nowMs: number }) {
       aboutTs: message.about?.ts,
     },
     ...pick(task, "threadRef", "locale", "retryOf", "receivedAtMs", "expiresAtMs"),
+    route: task.route,
     call: call && {
       ...pick(call, "destination", "address", "sessionId", "ownSessions", "isSessionNew"),
       params: call.params && { bytes: Buffer.byteLength(JSON.stringify(call.params)) },

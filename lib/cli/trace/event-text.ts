@@ -39,6 +39,7 @@ const names: Record<EventName | "asked" | "files_too_late", string> = {
   transfer_busy: "destination has its share of file transfers",
   thread_joined: "joined the queue of the thread",
   thread_full: "queue of the thread is full",
+  no_route: "no route fits the message",
   thread_left: "left the queue of the thread",
   thread_canceled: "tasks of the thread canceled",
   help_written: "help written",

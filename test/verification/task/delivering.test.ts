@@ -228,6 +228,7 @@ const filled = {
   retryOf: undefined,
   trace: base.trace,
   message: { ...base.message, text: secret, files: [file] },
+  route: { key: "[null,null,null]", destinations: ["host"] },
   call: sampleCall({ params, taskId: "t-1" }),
   wait: { workStartedAtMs: askedAtMs, polls: 2 },
   queuePosition: 0,

@@ -6,8 +6,8 @@ import { next } from "../../../lambdas/verification/task/machine.ts";
 import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
 import type { Policy } from "../../../lambdas/verification/task/routing.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { nowMs, play, typesOf } from "./play.ts";
-import { sampleAsk, sampleCall, samplePolicy, sampleTask } from "./sample.ts";
+import { nowMs, play, typesOf, woken } from "./play.ts";
+import { sampleAsk, sampleCall, samplePolicy, sampleRoute, sampleTask } from "./sample.ts";
 
 const file = { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10, url: "https://files.slack.com/F1" };
 const original = sampleTask().message;
@@ -48,7 +48,11 @@ function routedByWord(): Policy {
     ["host", near],
     ["far", { ...near, deadlineMs: 300_000 }],
   ]);
-  return { ...policy, destinations, routeOf: ({ text }) => (text.startsWith("far:") ? ["far"] : ["host"]) };
+  const routesOf: Policy["routesOf"] = ({ text }) => [
+    sampleRoute({ destinations: ["far"], hasWord: true, text: text.startsWith("far:") ? text : undefined }),
+    sampleRoute({ text }),
+  ];
+  return { ...policy, destinations, routesOf };
 }
 
 describe("an edit", () => {
@@ -90,7 +94,10 @@ describe("an edit", () => {
     const text = "far: And who?";
     const waiting = play([edited({ text })], { task: queued, policy });
     expect(waiting.task.call).toMatchObject({ destination: "far" });
-    const begun = play([edited({ text })], { task: announced, policy });
+    const begun = play([edited({ text }), { type: "progress_shown", nowMs, shown: {} }, woken], {
+      task: announced,
+      policy,
+    });
     expect(begun.task).toMatchObject({ state: "sent", call: { destination: "far", deadlineAtMs: nowMs + 300_000 } });
   });
 

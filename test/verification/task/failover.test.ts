@@ -17,7 +17,7 @@ import {
   success,
   woken,
 } from "./play.ts";
-import { sampleCall, samplePolicy, sampleTask } from "./sample.ts";
+import { sampleCall, samplePolicy, sampleRoute, sampleTask } from "./sample.ts";
 
 const undelivered = failure({ reason: "unavailable", retryable: true, undelivered: true });
 
@@ -30,7 +30,8 @@ function policyOf(route: string[], { known = ["first", "second", "third"], ...de
   const sample = samplePolicy(destination);
   const policy = sample.destinations.get("host");
   if (policy === undefined) throw new Error("the sample has no destination");
-  return { ...sample, routeOf: () => route, destinations: new Map(known.map((name) => [name, policy])) };
+  const routesOf: Policy["routesOf"] = ({ text }) => [sampleRoute({ text, destinations: route })];
+  return { ...sample, routesOf, destinations: new Map(known.map((name) => [name, policy])) };
 }
 
 const policy = policyOf(["first", "second"]);
@@ -144,8 +145,21 @@ describe("a task that certainly did not arrive", () => {
     expect(play([...sent, ...events], { policy: short }).last).toEqual([{ type: "wake", delayMs: 60_000 }]);
   });
 
-  it("follows a route that was changed meanwhile", () => {
+  it("stays with its destination when the route moves, until that destination is removed", () => {
     const { task } = play(sent, { policy: policyOf(["first"]) });
+    const again = play([undelivered], { policy: policyOf(["third"]), task });
+    expect(again.task.call?.destination).toBe("first");
+    const history = [{ role: "assistant" as const, text: "An answer of the first." }];
+    const { call } = again.task;
+    const read = { ...again.task, call: call && { ...call, params: call.params && { ...call.params, history } } };
+    const moved = play([woken], { policy: policyOf(["third"], { known: ["third"] }), task: read });
+    expect(moved.task.call).toMatchObject({ destination: "third", params: { text: task.message.text } });
+    expect(moved.task.call?.params).not.toHaveProperty("history");
+    expect(moved.task.route).toMatchObject({ change: { reason: "gone", isAnew: true } });
+  });
+
+  it("goes where its route leads now, if its record is of version 1.0.0", () => {
+    const { route: _route, ...task } = play(sent, { policy: policyOf(["first"]) }).task;
     expect(play([undelivered], { policy: policyOf(["third"]), task }).task.call?.destination).toBe("third");
   });
 

@@ -76,8 +76,17 @@ const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
   join_thread: fc.oneof(
     fc
       .nat({ max: 2 })
-      .map((queuePosition): TaskEvent => ({ type: "thread_joined", nowMs, queuePosition, freeAtMs: nowMs + 1000 })),
+      .map(
+        (queuePosition): TaskEvent => ({
+          type: "thread_joined",
+          nowMs,
+          queuePosition,
+          freeAtMs: nowMs + 1000,
+          routes: [],
+        }),
+      ),
     always({ type: "thread_full" }),
+    always({ type: "no_route" }),
   ),
   leave_thread: always({ type: "thread_left" }),
   cancel_thread: fc
@@ -245,7 +254,7 @@ function calm(act: TaskEffect, task: Task): TaskEvent {
     permit: { type: "permitted", nowMs, allowed: true, locale: "en" },
     give_reply: { type: "reply_given", nowMs, decision: "none" },
     charge: { type: "charged", over: undefined },
-    join_thread: { type: "thread_joined", nowMs, queuePosition: 0, freeAtMs: nowMs },
+    join_thread: { type: "thread_joined", nowMs, queuePosition: 0, freeAtMs: nowMs, routes: [] },
     leave_thread: { type: "thread_left" },
     announce: announced,
     prepare: { type: "prepared", context: {} },

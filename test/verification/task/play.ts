@@ -56,7 +56,7 @@ const dull: { [E in TaskEffect["type"]]?: (atMs: number) => TaskEvent } = {
   permit: (atMs) => ({ type: "permitted", nowMs: atMs, allowed: true, locale: "en" }),
   give_reply: (atMs) => ({ type: "reply_given", nowMs: atMs, decision: "none" }),
   charge: () => ({ type: "charged", over: undefined }),
-  join_thread: (atMs) => ({ type: "thread_joined", nowMs: atMs, queuePosition: 0, freeAtMs: atMs }),
+  join_thread: (atMs) => ({ type: "thread_joined", nowMs: atMs, queuePosition: 0, freeAtMs: atMs, routes: [] }),
   hold_thread: () => ({ type: "thread_held" }),
   leave_thread: () => ({ type: "thread_left" }),
 };

@@ -2,7 +2,7 @@
 
 import { createOutgoingFiles } from "../../../lambdas/verification/slack/messages/answer.ts";
 import type { AskMessage } from "../../../lambdas/verification/task/messages.ts";
-import type { Policy } from "../../../lambdas/verification/task/routing.ts";
+import type { Policy, UsableRoute } from "../../../lambdas/verification/task/routing.ts";
 import { receivedTask, type Task, type TaskCall } from "../../../lambdas/verification/task/task.ts";
 
 export const askedAtMs = 1_760_000_000_000;
@@ -51,6 +51,12 @@ const defaults = {
   maxPollGapMs: Number.POSITIVE_INFINITY,
 } as const;
 
+/** `text` is that of the message, or undefined if the route does not match it. */
+export function sampleRoute(changes: Partial<UsableRoute>): UsableRoute {
+  const { destinations = ["host"] } = changes;
+  return { key: destinations.join(), destinations, hasWord: false, text: undefined, sharesHistory: false, ...changes };
+}
+
 export const sampleZoneSecret = "a secret of this zone, for tests of it alone";
 
 export function samplePolicy({
@@ -76,7 +82,7 @@ export function samplePolicy({
   maxPollGapMs: number;
 }> = {}): Policy {
   return {
-    routeOf: () => (routed ? ["host"] : []),
+    routesOf: ({ text }) => (routed ? [sampleRoute({ text })] : []),
     destinations: new Map([["host", { ...defaults, ...destination }]]),
     fileCountOf: (task) => createOutgoingFiles(task).length,
     threadReplies,

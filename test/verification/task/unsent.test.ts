@@ -3,7 +3,7 @@ import { describe, expect, it, jest } from "@jest/globals";
 import type { Act, TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import { next } from "../../../lambdas/verification/task/machine.ts";
 import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
-import { isCancelWord } from "../../../lambdas/verification/task/unsent.ts";
+import { isCancelWord } from "../../../lambdas/verification/task/command-words.ts";
 import { announced, nowMs, play, resumed, success, woken } from "./play.ts";
 import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
 
@@ -169,7 +169,7 @@ describe("a slash command", () => {
   });
 
   it("is told in its thread where it was announced before the thread was full", () => {
-    const behind = { type: "thread_joined", nowMs, queuePosition: 1, freeAtMs: nowMs } as const;
+    const behind = { type: "thread_joined", nowMs, queuePosition: 1, freeAtMs: nowMs, routes: [] } as const;
     const { task } = play([woken, openedThread, woken, behind, announced], { task: command });
     const full = play([{ type: "thread_full" }], { task });
     expect(full).toMatchObject({ task: { state: "delivering" }, last: [{ type: "wake" }] });

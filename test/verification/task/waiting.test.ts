@@ -304,7 +304,7 @@ describe("a stream", () => {
 
 describe("the placeholder of a task that waited", () => {
   it("says so no more when its turn comes", () => {
-    const ahead: TaskEvent = { type: "thread_joined", nowMs, queuePosition: 1, freeAtMs: nowMs + 1000 };
+    const ahead: TaskEvent = { type: "thread_joined", nowMs, queuePosition: 1, freeAtMs: nowMs + 1000, routes: [] };
     const queued = play([woken, ahead, announced]).task;
     expect(queued.state).toBe("queued");
     const begun = play([woken, shownAt(nowMs)], { task: queued });

@@ -20,7 +20,7 @@ import {
   createVerificationWorker,
   openWorkerStores,
 } from "../../../lambdas/verification/worker/verification-worker.ts";
-import { askedAtMs, numberedAsk, sampleAsk, samplePolicy } from "../task/sample.ts";
+import { askedAtMs, numberedAsk, sampleAsk, samplePolicy, sampleRoute } from "../task/sample.ts";
 import { createWorld, runWorld } from "./world.ts";
 import { createFates, type Fate } from "./world-fates.ts";
 import { worldFiles, worldGate, worldText } from "./world-people.ts";
@@ -212,7 +212,7 @@ it("a destination that hangs holds no more slots than are its own, and the other
     text: worldText,
     policy: {
       ...sample,
-      routeOf: ({ channel }) => [channel === "C1" ? "hangs" : "works"],
+      routesOf: ({ channel, text }) => [sampleRoute({ text, destinations: [channel === "C1" ? "hangs" : "works"] })],
       destinations: new Map([
         ["hangs", policy],
         ["works", policy],

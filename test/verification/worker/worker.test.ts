@@ -488,7 +488,7 @@ const outcomes: Record<string, (nowMs: number) => TaskEvent> = {
   charge: () => ({ type: "charged", over: undefined }),
   announce: (nowMs) => ({ type: "announced", nowMs, ts: "1.1" }),
   send: (nowMs) => ({ type: "answered", nowMs, act: "send", result: { status: "success", response_text: "done" } }),
-  join_thread: (nowMs) => ({ type: "thread_joined", nowMs, queuePosition: 0, freeAtMs: nowMs }),
+  join_thread: (nowMs) => ({ type: "thread_joined", nowMs, queuePosition: 0, freeAtMs: nowMs, routes: [] }),
   leave_thread: () => ({ type: "thread_left" }),
   deliver: () => ({ type: "delivered" }),
 };

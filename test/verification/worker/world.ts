@@ -9,6 +9,7 @@ import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/tas
 import { type Log, silentLog } from "../../../lambdas/shared/log.ts";
 import type { Files } from "../../../lambdas/verification/files/files.ts";
 import type { Gate } from "../../../lambdas/verification/gate/gate.ts";
+import { createPolicy } from "../../../lambdas/verification/gate/rules.ts";
 import type { MessageContent } from "../../../lambdas/verification/slack/api/slack.ts";
 import type { TaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
 import type {
@@ -17,8 +18,10 @@ import type {
   Interaction,
   MessageChange,
 } from "../../../lambdas/verification/task/messages.ts";
+import type { Policy } from "../../../lambdas/verification/task/routing.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { Thread } from "../../../lambdas/verification/task/thread.ts";
+import type { ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
 import type { HistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
 import {
   createVerificationWorker,
@@ -39,6 +42,25 @@ const defaults = parseConfig({ json: {} });
 const leaseMs = 60_000;
 const visibilityTimeoutMs = 90_000;
 const idPrefix = "00000000-0000-4000-8000-";
+
+export type Routing = { destinations: string[]; routes: Config["routes"] };
+
+function routedPolicy(policy: Policy, routing: Routing | undefined): Policy {
+  const [destination] = policy.destinations.values();
+  if (routing === undefined || destination === undefined) return policy;
+  const { routesOf } = createPolicy({ config: { ...defaults, routes: routing.routes } });
+  return { ...policy, routesOf, destinations: new Map(routing.destinations.map((name) => [name, destination])) };
+}
+
+function noteSends(client: ExecutionClient, note: () => void): ExecutionClient {
+  return {
+    ...client,
+    call(call) {
+      if (call.method === "execute_task") note();
+      return client.call(call);
+    },
+  };
+}
 
 /** A world in which the sample's message was delivered, and handled as `run` says. */
 export async function runWorld(
@@ -73,6 +95,7 @@ export function createWorld({
   assistant,
   status = false,
   takesVotes = true,
+  routing,
   log = silentLog,
   ...policy
 }: {
@@ -111,6 +134,8 @@ export function createWorld({
   status?: boolean;
   /** False as for A2A. */
   takesVotes?: boolean;
+  /** The routes of the configuration, and the destinations that there are, which all lead to the one host. May change meanwhile. */
+  routing?: Routing;
   log?: Log;
 } & Pick<
   NonNullable<Parameters<typeof samplePolicy>[0]>,
@@ -122,6 +147,7 @@ export function createWorld({
   const now = () => clockMs;
   const records = new Map<string, Task>();
   const threads = new Map<string, Thread>();
+  const sentTo: string[] = [];
   const usageHistory = new Map<string, HistoryEntry>();
   const secretStore = createMemoryTaskStore({ parse: parseZoneSecret });
   // The gate is given: nobody reads these.
@@ -172,14 +198,20 @@ export function createWorld({
         ...gateStores,
         queue,
       },
-      policy: samplePolicy({ idempotent, deadlineMs: 15 * 60_000, ...policy }),
+      policy: routedPolicy(samplePolicy({ idempotent, deadlineMs: 15 * 60_000, ...policy }), routing),
       slack: slack.api(alive),
       gate: worldGate({ operate, alive, underWay, rules: gate }),
       files: worldFiles({ operate, alive, uploads, given: files }),
       text: { ...worldText, ...text },
-      destinations: new Map([
-        ["host", { client: host.client(alive), callTimeoutMs: 30_000, maxSends, longPollMs: 0, takesVotes }],
-      ]),
+      destinations: new Map(
+        (routing?.destinations ?? ["host"]).map((name) => [
+          name,
+          {
+            ...{ callTimeoutMs: 30_000, maxSends, longPollMs: 0, takesVotes },
+            client: noteSends(host.client(alive), () => sentTo.push(name)),
+          },
+        ]),
+      ),
       config: {
         ...defaults,
         slack: {
@@ -238,6 +270,8 @@ export function createWorld({
     ...host,
     records,
     threads,
+    /** The destination of each `execute_task`. */
+    sentTo,
     archive,
     /** Whose turns the workers' own messages took. */
     groups,

@@ -12,19 +12,23 @@ const eventType = "sekisho_message";
 export const metadataSchema = z
   .object({
     event_type: z.literal(eventType),
-    event_payload: z.object({ request_id: z.string(), part: z.int().min(0) }),
+    event_payload: z.object({
+      request_id: z.string(),
+      part: z.int().min(0),
+      destination: z.string().optional().catch(undefined),
+    }),
   })
   .optional()
   .catch(undefined);
 
-export function createMetadata({ requestId, part }: PostKey) {
-  return { event_type: eventType, event_payload: { request_id: requestId, part } };
+export function createMetadata({ requestId, part, destination }: PostKey) {
+  return { event_type: eventType, event_payload: { request_id: requestId, part, ...(destination && { destination }) } };
 }
 
 export function readPostKey(metadata: z.infer<typeof metadataSchema>): PostKey | undefined {
   if (metadata === undefined) return undefined;
-  const { request_id, part } = metadata.event_payload;
-  return { requestId: request_id, part };
+  const { request_id, part, destination } = metadata.event_payload;
+  return { requestId: request_id, part, ...(destination && { destination }) };
 }
 
 type Posts = Pick<SlackApi, "post" | "update" | "remove" | "postEphemeral" | "react">;

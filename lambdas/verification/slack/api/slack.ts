@@ -22,6 +22,8 @@ export type PostKey = {
   requestId: string;
   /** 0 is the placeholder, and 1 and up are the parts of the answer. `blocks.ts` names the others. */
   part: number;
+  /** The destination whose answer it is. */
+  destination?: string | undefined;
 };
 
 /** A block of Block Kit (https://docs.slack.dev/reference/block-kit/blocks). */

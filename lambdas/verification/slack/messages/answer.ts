@@ -10,12 +10,12 @@ import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
 import { hasVisibleMrkdwn, hasVisibleText, removeComments } from "../markdown/visible-text.ts";
 import { context, cut, feedbackButtons, markdownBlock, removeEmpty, section } from "./blocks.ts";
 import {
+  aboveText,
   continuedText,
   cutAnswerText,
   emptyAnswerText,
   missingFilesText,
   referenceText,
-  retriedText,
 } from "./outcome-text.ts";
 import { maxMarkdownLength, maxMrkdwnLength, splitAnswer } from "./split.ts";
 
@@ -37,7 +37,7 @@ export function answerParts(request: {
   const files = createOutgoingFiles(task);
   const failed = files.filter((_, index) => hasFailed({ answer, index })).map(({ name }) => name);
   const missing = missingFilesText({ locale, failed, leftOut: leftOutCount(task) });
-  const before = task.retryOf === undefined ? "" : retriedText({ locale, retryOf: task.retryOf });
+  const before = aboveText({ task, locale });
   const reference = referenceText({ locale, requestId: task.id });
   const isAttached = isLongAnswer(answer.text) && !hasFailed({ answer, index: 0 });
   const form = task.mrkdwnFallback ? ({ type: "mrkdwn", before } as const) : ({ type: "markdown" } as const);
@@ -68,7 +68,7 @@ export function canceledAnswerParts(request: {
   locale: Locale;
 }): MessageContent[] {
   const { task, text, note, locale } = request;
-  const before = task.retryOf === undefined ? "" : retriedText({ locale, retryOf: task.retryOf });
+  const before = aboveText({ task, locale });
   const form = task.mrkdwnFallback ? ({ type: "mrkdwn", before } as const) : ({ type: "markdown" } as const);
   const { parts, isWhole } = answerMessages(text, form);
   const after = removeEmpty([isWhole ? "" : cutAnswerText[locale], note]);

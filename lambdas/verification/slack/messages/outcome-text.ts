@@ -6,7 +6,7 @@ import type { SlackDocument } from "../../task/slack-documents.ts";
 import { isCanceled, type Locale, type Task, type TaskOutcome } from "../../task/task.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { literalMrkdwn } from "../markdown/literal.ts";
-import { shorten, shortenWithLinks, slackDate, spanText } from "./blocks.ts";
+import { removeEmpty, shorten, shortenWithLinks, slackDate, spanText } from "./blocks.ts";
 import { failureText, type Notice, unconfirmedCancelText } from "./failure-text.ts";
 
 const reference: Record<Locale, (shortId: string) => string> = {
@@ -68,10 +68,40 @@ export function referenceText({ locale, requestId }: { locale: Locale; requestId
   return reference[locale](requestId.slice(0, 8));
 }
 
-/** Shown above the outcome of a retry. `retryOf` is the request id of the first task. */
-export function retriedText({ locale, retryOf }: { locale: Locale; retryOf: string }): string {
-  return retried[locale](retryOf.slice(0, 8));
+/** Shown above the outcome: that the task is a retry, and that its thread has another agent now. Returns "" for most tasks. */
+export function aboveText({ task, locale }: { task: Task; locale: Locale }): string {
+  const { retryOf } = task;
+  const retry = retryOf === undefined ? "" : retried[locale](retryOf.slice(0, 8));
+  return removeEmpty([retry, routeChangeText({ task, locale })]).join("\n");
 }
+
+/** Says who answers in the thread from this task on. Returns "" if its agent is the one of the tasks before it. */
+export function routeChangeText({ task, locale }: { task: Task; locale: Locale }): string {
+  const { route, call } = task;
+  if (route?.change === undefined || call === undefined) return "";
+  const { reason, isAnew } = route.change;
+  const agent = `*${escapeMrkdwn(call.destination)}*`;
+  const sentences = [
+    ...(reason === "gone" ? [goneAgent[locale]] : []),
+    (isAnew ? newAgentAnew : newAgent)[locale](agent),
+  ];
+  return `_${sentences.join(locale === "ja" ? "" : " ")}_`;
+}
+
+const goneAgent: Record<Locale, string> = {
+  en: "The agent of this thread is no longer available.",
+  ja: "このスレッドのエージェントは利用できなくなりました。",
+};
+
+const newAgent: Record<Locale, (agent: string) => string> = {
+  en: (agent) => `From here on, ${agent} answers.`,
+  ja: (agent) => `ここからは ${agent} が対応します。`,
+};
+
+const newAgentAnew: Record<Locale, (agent: string) => string> = {
+  en: (agent) => `From here on, ${agent} answers. It doesn't see the earlier answers.`,
+  ja: (agent) => `ここからは ${agent} が対応します。これまでの回答は引き継がれません。`,
+};
 
 export function continuedText({ locale, name }: { locale: Locale; name: string }): string {
   return answerStart[locale](formatFileName(name));

@@ -17,6 +17,7 @@ import {
   section,
   shortenWithLinks,
 } from "./blocks.ts";
+import { routeChangeText } from "./outcome-text.ts";
 import {
   blockText,
   joinBlocks,
@@ -63,7 +64,12 @@ function placeholderText({ task, locale }: Request): string {
   const doing = activityText({ activity: toActivity(task), queuePosition: visibleQueuePosition(task), locale });
   const line = task.cancelReason === undefined ? shortenWithLinks({ text, maxLength: maxProgressLength }) : "";
   const note = isVisible(line) ? literalMrkdwn`${line}` : "";
-  return removeEmpty([doing, note, percent === undefined ? "" : percentBar(percent)]).join("\n");
+  return removeEmpty([
+    routeChangeText({ task, locale }),
+    doing,
+    note,
+    percent === undefined ? "" : percentBar(percent),
+  ]).join("\n");
 }
 
 function toActivity({ cancelReason, question, retryOf, progress, state }: Task): TaskActivity {

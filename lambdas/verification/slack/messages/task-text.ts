@@ -9,15 +9,15 @@ import type { MessageContent, ModalView, SlackBlock } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { literalMrkdwn } from "../markdown/literal.ts";
 import { answerParts, canceledAnswerParts, plainLast, withBlocks } from "./answer.ts";
-import { buttons, section, shorten, shortenWithLinks } from "./blocks.ts";
+import { buttons, removeEmpty, section, shorten, shortenWithLinks } from "./blocks.ts";
 import {
+  aboveText,
   canceledAnswerText,
   createOutcomeText,
   limitedText,
   referenceText,
   refusedText,
   replacedText,
-  retriedText,
   undeliveredText,
 } from "./outcome-text.ts";
 import { placeholderContent, statusText } from "./placeholder.ts";
@@ -33,7 +33,7 @@ export function createTaskText(options: TaskTextOptions): TaskText {
   const localeOf = (task: Task) => task.locale ?? options.locale;
 
   function parts(task: Task): MessageContent[] {
-    const { outcome, retryOf } = task;
+    const { outcome } = task;
     const locale = localeOf(task);
     const isUndelivered = hasFailedDelivery(task);
     if (outcome?.type === "answer" && !isUndelivered) {
@@ -48,7 +48,7 @@ export function createTaskText(options: TaskTextOptions): TaskText {
         : createOutcomeText({ task, outcome, locale, contact: options.contact });
     const written = isUndelivered || !isCanceled(task) ? [] : canceledParts({ task, locale, text: outcomeText });
     if (written.length > 0) return written;
-    const text = retryOf === undefined ? outcomeText : `${retriedText({ locale, retryOf })}\n${outcomeText}`;
+    const text = removeEmpty([aboveText({ task, locale }), outcomeText]).join("\n");
     const reference = referenceText({ locale, requestId: task.id });
     const plain = plainLast({ text, reference });
     return [

@@ -16,19 +16,22 @@ const locales: readonly Locale[] = ["en", "ja"];
 type HistoryItem = NonNullable<ExecuteTaskParams["history"]>[number];
 
 /**
- * Includes the messages that people and other apps wrote before `message`, and the agents' answers, in Markdown. Leaves out placeholders,
- * questions, refusals and notices of Slack.
+ * Includes the messages that people and other apps wrote before `message`, and the answers that the agent may read, in Markdown. Leaves out
+ * placeholders, questions, refusals and notices of Slack.
  */
 export function createThreadHistory(options: {
   /** All messages of the thread, in any order. */
   messages: readonly PostedMessage[];
   message: Pick<UserMessage, "ts" | "about">;
+  /** True if the agent may read the answers of the destination, or of an unknown one. */
+  mayRead: (destination: string | undefined) => boolean;
   nameOf?: NameOf | undefined;
 }): HistoryItem[] {
-  const { messages, message, nameOf = () => undefined } = options;
+  const { messages, message, mayRead, nameOf = () => undefined } = options;
   const earlier = messages
     // The message that is asked about is the request itself.
     .filter(({ ts }) => Number(ts) < Number(message.ts) && ts !== message.about?.ts)
+    .filter(({ from, key }) => from !== "self" || mayRead(key?.destination))
     .sort((a, b) => Number(a.ts) - Number(b.ts))
     .flatMap((posted) => toHistoryItem(posted, nameOf));
   return keepNewest(earlier);

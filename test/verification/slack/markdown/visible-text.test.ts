@@ -8,7 +8,7 @@ import {
   isNamingOtherAddress,
   shownAddress,
 } from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
-import { emptyAnswerText, retriedText } from "../../../../lambdas/verification/slack/messages/outcome-text.ts";
+import { aboveText, emptyAnswerText } from "../../../../lambdas/verification/slack/messages/outcome-text.ts";
 import { noPromptText } from "../../../../lambdas/verification/slack/messages/question.ts";
 import { nextStreamPiece } from "../../../../lambdas/verification/slack/messages/stream-piece.ts";
 import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
@@ -66,7 +66,7 @@ describe("an answer of which nobody would see anything", () => {
   it("is told in words after a retry too", () => {
     const task = sampleTask({ outcome: { type: "answer", text: "\u202e" }, retryOf: "7d1c2b3a", mrkdwnFallback: true });
     const [part] = text.parts(task);
-    expect(part?.text).toContain(`${retriedText({ locale: "en", retryOf: "7d1c2b3a" })}\n${emptyAnswerText.en(0)}`);
+    expect(part?.text).toContain(`${aboveText({ task, locale: "en" })}\n${emptyAnswerText.en(0)}`);
   });
 
   it("is told in words where it is so long that it becomes a file", () => {

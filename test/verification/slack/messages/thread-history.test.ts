@@ -20,6 +20,8 @@ import { sampleTask } from "../../task/sample.ts";
 
 const message = { ts: "1000.000000" };
 
+const mayRead = () => true;
+
 function said(ts: number, text: string, other: Partial<PostedMessage> = {}): PostedMessage {
   const markdown = readMessageText({ message: { text }, botUsers: ["UBOT"], maxLength: 40_000 });
   return { ts: ts.toFixed(6), text, markdown, key: undefined, from: "person", user: "U1", fileIds: [], ...other };
@@ -33,7 +35,7 @@ function ours(ts: number, text: string, part: number | undefined): PostedMessage
 describe("the history of a thread", () => {
   it("is what people and the bot said before the message, oldest first, in whatever order it came", () => {
     const messages = [said(30, "third"), ours(20, "second", answerPart), said(10, "first", { user: "U2" })];
-    expect(createThreadHistory({ messages, message })).toEqual([
+    expect(createThreadHistory({ messages, message, mayRead })).toEqual([
       { role: "user", text: "first", user_id: "U2", ts: "10.000000" },
       { role: "assistant", text: "second", ts: "20.000000" },
       { role: "user", text: "third", user_id: "U1", ts: "30.000000" },
@@ -48,7 +50,7 @@ describe("the history of a thread", () => {
       const told = (task: Task, part: number) =>
         parts(task).map(({ text }, index) => ({ ...ours(10 + index, text, part), key: { requestId: task.id, part } }));
       const answer: TaskOutcome = { type: "answer", text: "The *answer*." };
-      const texts = (messages: PostedMessage[]) => createThreadHistory({ messages, message }).map(({ text }) => text);
+      const texts = (messages: PostedMessage[]) => createThreadHistory({ messages, message, mayRead }).map(({ text }) => text);
       expect(texts(told(task(answer), answerPart))).toEqual(["The _answer_."]);
       expect(texts(told(task(answer, true), plainPart))).toEqual(["The _answer_."]);
       for (const outcome of [{ type: "refused" }, { type: "failed", reason: "timeout", lost: false }] as const)
@@ -57,7 +59,7 @@ describe("the history of a thread", () => {
   });
 
   it("has nothing of the message itself, nor of what came after it", () => {
-    expect(createThreadHistory({ messages: [said(1000, "the message"), said(1001, "later")], message })).toEqual([]);
+    expect(createThreadHistory({ messages: [said(1000, "the message"), said(1001, "later")], message, mayRead })).toEqual([]);
   });
 
   it("has the posts of other apps, with their names", () => {
@@ -68,7 +70,7 @@ describe("the history of a thread", () => {
       markdown: "(danger) **DiskFull**",
     } as const;
     const messages = [said(1, "DiskFull", alert), said(2, "deployed", { from: "other_bot", user: undefined })];
-    expect(createThreadHistory({ messages, message })).toEqual([
+    expect(createThreadHistory({ messages, message, mayRead })).toEqual([
       { role: "user", text: "(danger) **DiskFull**", bot: true, name: "Alertmanager", ts: "1.000000" },
       { role: "user", text: "deployed", bot: true, ts: "2.000000" },
     ]);
@@ -78,7 +80,7 @@ describe("the history of a thread", () => {
     const text =
       "See <https://example.com/a|the docs> for *details* of 1 &lt; 2.\n• one\n```a &amp; b```\n日\u200B*本*\u200B語";
     const messages = [ours(1, text, answerPart)];
-    expect(createThreadHistory({ messages, message })[0]?.text).toBe(
+    expect(createThreadHistory({ messages, message, mayRead })[0]?.text).toBe(
       "See [the docs](https://example.com/a) for **details** of 1 < 2.\n- one\n```\na & b\n```\n日**本**語",
     );
   });
@@ -86,11 +88,11 @@ describe("the history of a thread", () => {
   it("names people and channels, where the names are known", () => {
     const messages = [said(1, "<@U2> asked in <#C1>, <@U3> too")];
     const nameOf = (id: string) => ({ U2: "kim", C1: "ops" })[id];
-    expect(createThreadHistory({ messages, message, nameOf })[0]?.text).toBe("@kim (U2) asked in #ops (C1), @U3 too");
+    expect(createThreadHistory({ messages, message, mayRead, nameOf })[0]?.text).toBe("@kim (U2) asked in #ops (C1), @U3 too");
   });
 
   it("says that a message is cut, after it was converted", () => {
-    const [item] = createThreadHistory({ messages: [said(1, "*a* ".repeat(1500))], message });
+    const [item] = createThreadHistory({ messages: [said(1, "*a* ".repeat(1500))], message, mayRead });
     expect(item?.text).toHaveLength(4000);
     expect(item?.text.endsWith("**a**…(cut)") || item?.text.endsWith("…(cut)")).toBe(true);
   });
@@ -104,12 +106,12 @@ describe("the history of a thread", () => {
       ours(31, "a plain answer", plainPart),
       said(32, "  "),
     ];
-    expect(createThreadHistory({ messages, message }).map(({ text }) => text)).toEqual(["an answer", "a plain answer"]);
+    expect(createThreadHistory({ messages, message, mayRead }).map(({ text }) => text)).toEqual(["an answer", "a plain answer"]);
   });
 
   it("has the words that were meant: without the bot's mention, and with the characters that Slack writes otherwise", () => {
     const messages = [said(1, "<@UBOT> is 1 &lt; 2?"), ours(2, "1 &lt; 2 &amp; 2 &gt; 1", answerPart)];
-    expect(createThreadHistory({ messages, message }).map(({ text }) => text)).toEqual(["is 1 < 2?", "1 < 2 & 2 > 1"]);
+    expect(createThreadHistory({ messages, message, mayRead }).map(({ text }) => text)).toEqual(["is 1 < 2?", "1 < 2 & 2 > 1"]);
   });
 
   it("keeps the newest within the contract's limits, whatever the thread holds, and never half a character", () => {
@@ -125,7 +127,7 @@ describe("the history of a thread", () => {
         const messages = list.map(({ text: words, from }, n) =>
           from === "self" ? ours(n + 1, words, answerPart) : said(n + 1, words, { from }),
         );
-        const history = createThreadHistory({ messages, message });
+        const history = createThreadHistory({ messages, message, mayRead });
         expect(executeTaskParamsSchema.safeParse({ channel: "C1", text: "x", history }).success).toBe(true);
         expect(history.length).toBeLessThanOrEqual(50);
         expect(Buffer.byteLength(JSON.stringify(history))).toBeLessThanOrEqual(64 * 1024);
@@ -137,6 +139,7 @@ describe("the history of a thread", () => {
         const all = createThreadHistory({
           messages: messages.map((each) => ({ ...each, text: "x", markdown: "x" })),
           message,
+          mayRead,
         });
         const meant = messages.filter(({ from, text: words, markdown = words }) =>
           from === "self" ? words.trim() !== "" : markdown.trim() !== "",
@@ -151,10 +154,10 @@ describe("the history of a thread", () => {
 
   it("is as much as fits: fifty short ones, or what 64 KiB hold of long ones", () => {
     const short = Array.from({ length: 80 }, (_, n) => said(n + 1, `message ${n + 1}`));
-    expect(createThreadHistory({ messages: short, message }).map(({ text }) => text)).toEqual(
+    expect(createThreadHistory({ messages: short, message, mayRead }).map(({ text }) => text)).toEqual(
       short.slice(30).map(({ text }) => text),
     );
     const long = Array.from({ length: 30 }, (_, n) => said(n + 1, "関".repeat(4000)));
-    expect(createThreadHistory({ messages: long, message })).toHaveLength(5);
+    expect(createThreadHistory({ messages: long, message, mayRead })).toHaveLength(5);
   });
 });

@@ -1,0 +1,132 @@
+/** Which route a task of a thread takes, as plain data. */
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import type { Policy, UsableRoute } from "../../../lambdas/verification/task/routing.ts";
+import type { Task, ThreadRoute } from "../../../lambdas/verification/task/task.ts";
+import { decideRoute, mayReadAnswer } from "../../../lambdas/verification/task/thread-route.ts";
+import { forAll } from "../../doubles/for-all.ts";
+import { numberedAsk, samplePolicy, sampleRoute, sampleTask } from "./sample.ts";
+
+const words: Record<string, string[]> = { a: ["x", "shared"], b: ["y", "shared"], c: ["z"] };
+
+/** A route for each of the words, and one for everything else. */
+function policyOf({
+  sharing = [],
+  known = ["x", "y", "z", "shared", "rest"],
+}: {
+  sharing?: string[];
+  known?: string[];
+} = {}): Policy {
+  const sample = samplePolicy();
+  const [destination] = sample.destinations.values();
+  if (destination === undefined) throw new Error("the sample has a destination");
+  const named = ({ text }: Task["message"]): UsableRoute[] =>
+    Object.entries(words).map(([word, destinations]) => {
+      const isNamed = text.startsWith(`${word}:`);
+      const sharesHistory = sharing.includes(word);
+      return sampleRoute({ key: word, destinations, hasWord: true, text: isNamed ? text : undefined, sharesHistory });
+    });
+  return {
+    ...sample,
+    routesOf: (message) => [
+      ...named(message),
+      sampleRoute({ key: "rest", destinations: ["rest"], text: message.text }),
+    ],
+    destinations: new Map(known.map((name) => [name, destination])),
+  };
+}
+
+/** The nth message of a thread. */
+function taskOf(n: number, text: string): Task {
+  const { requestId, message } = numberedAsk(n, { ts: `${1_760_000_000 + n}.000100`, text });
+  return { ...sampleTask(), id: requestId, message };
+}
+
+function decide(routes: readonly ThreadRoute[], task: Task, policy = policyOf()) {
+  const decision = decideRoute({ routes, task, policy });
+  if (decision === undefined) throw new Error("there is no route");
+  return decision;
+}
+
+/** The routes of the thread after these messages. */
+function routesAfter(...texts: string[]): readonly ThreadRoute[] {
+  return texts.reduce<readonly ThreadRoute[]>((routes, text, n) => decide(routes, taskOf(n, text)).routes, []);
+}
+
+describe("the route of a task", () => {
+  it("follows the message that chose it, in the order of the messages and not of their arrival", () => {
+    const routes = routesAfter("a: first", "and?", "b: look");
+    expect(routes.map(({ key }) => key)).toEqual(["a", "b"]);
+    expect(decide(routes, taskOf(1, "and?")).route.key).toBe("a");
+    expect(decide(routes, taskOf(7, "and?")).route.key).toBe("b");
+    const late = decide([decide([], taskOf(5, "b: look")).routes].flat(), taskOf(0, "first"));
+    expect([late.route.key, late.routes.map(({ key }) => key)]).toEqual(["rest", ["rest", "b"]]);
+  });
+
+  it("is decided anew by an edited message, as if it had chosen none before", () => {
+    const routes = routesAfter("a: first", "b: look");
+    expect(decide(routes, taskOf(1, "look")).route.key).toBe("a");
+    expect(decide(routes, taskOf(1, "look")).routes.map(({ key }) => key)).toEqual(["a"]);
+    expect(decide(routesAfter("a: first"), taskOf(0, "first")).route.key).toBe("rest");
+  });
+
+  it("stays the same when the same message joins again", () => {
+    const first = decide(routesAfter("a: first"), taskOf(1, "b: look"));
+    expect(decide(first.routes, taskOf(1, "b: look"))).toEqual(first);
+  });
+
+  it("does not change when a message repeats the word of its thread", () => {
+    const { route } = decide(routesAfter("a: first"), taskOf(1, "a: more"));
+    expect(route).toEqual({ key: "a", destinations: ["x", "shared"] });
+  });
+
+  it("gets a destination that its route has got since, behind those that it had", () => {
+    const routes = [{ ...decide([], taskOf(0, "a: first")).routes[0], destinations: ["shared"] }] as ThreadRoute[];
+    expect(decide(routes, taskOf(1, "and?")).route.destinations).toEqual(["shared", "x"]);
+  });
+
+  it("keeps only the destinations that its thread has, once its route leads elsewhere", () => {
+    const [chosen] = routesAfter("a: first");
+    const routes = [{ ...chosen, destinations: ["z"] }] as ThreadRoute[];
+    expect(decide(routes, taskOf(1, "and?")).route.destinations).toEqual(["z"]);
+    const gone = decide(routes, taskOf(1, "and?"), policyOf({ known: ["x", "shared", "rest"] }));
+    expect(gone.route).toMatchObject({ key: "rest", change: { reason: "gone", isAnew: true } });
+  });
+
+  it("keeps the number of remembered routes within bounds, and the first one", () => {
+    const texts = Array.from({ length: 40 }, (_, n) => (n % 2 === 0 ? "a: x" : "b: x"));
+    const routes = routesAfter("c: first", ...texts);
+    expect(routes).toHaveLength(10);
+    expect(routes[0]?.key).toBe("c");
+  });
+});
+
+describe("an agent", () => {
+  it("reads answers of its route's destinations, and no unmarked ones of another route", () => {
+    const { route } = decide(routesAfter("a: first"), taskOf(1, "b: look"));
+    expect(["x", "shared", "y", undefined].map((name) => mayReadAnswer(route, name))).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ]);
+    const back = decide(routesAfter("a: first", "b: look"), taskOf(2, "a: again"));
+    expect(["x", "y", undefined].map((name) => mayReadAnswer(back.route, name))).toEqual([true, false, true]);
+  });
+
+  it("reads the answers of a route that shares its history", () => {
+    const { route } = decide(routesAfter("a: first"), taskOf(1, "b: look"), policyOf({ sharing: ["a"] }));
+    expect(["x", "y", undefined].map((name) => mayReadAnswer(route, name))).toEqual([true, true, true]);
+    expect(route.change).toEqual({ reason: "named", isAnew: false });
+  });
+
+  it("reads no answer of a destination that is not of its route, whatever was said before", () => {
+    const anyText = fc.constantFrom("a: 1", "b: 2", "c: 3", "4");
+    forAll(fc.array(anyText, { maxLength: 15 }), anyText).hold((texts, text) => {
+      const { route } = decide(routesAfter(...texts), taskOf(texts.length, text));
+      const own = words[route.key] ?? ["rest"];
+      for (const name of ["x", "y", "z", "shared", "rest"]) expect(mayReadAnswer(route, name)).toBe(own.includes(name));
+      expect(route.destinations).toEqual(own);
+    });
+  });
+});

@@ -1,0 +1,145 @@
+/** A thread stays with the agent of its first task, and no agent gets the answers of another one unasked. */
+import { describe, expect, it } from "@jest/globals";
+import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
+import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
+import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
+import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
+import { createWorld, type Routing } from "./world.ts";
+
+const rootTs = `${askedAtMs / 1000}.000100`;
+
+/** The nth message of the thread; the first one begins it. */
+function say(n: number, text: string, message: Partial<UserMessage> = {}) {
+  const reply = n === 0 ? {} : { threadTs: rootTs, unaddressed: true as const };
+  const ts = n === 0 ? rootTs : `${askedAtMs / 1000 + n * 100}.000100`;
+  const ask = sampleAsk({ ts, text, ...reply, ...message });
+  return { ...ask, requestId: requestIdOf(ask.message) };
+}
+
+function routed(): Routing {
+  return {
+    destinations: ["local", "far", "spare"],
+    routes: [
+      { word: "far", destination: ["far", "spare"] },
+      { word: "own", channel: "C2", destination: ["spare"] },
+      { destination: ["local"] },
+    ],
+  };
+}
+
+/** A world in which agents answer with a count, and the messages were said one after the other. */
+async function thread(texts: readonly string[], { routing = routed() } = {}) {
+  let answers = 0;
+  const story = () => ({ status: "success" as const, response_text: `Answer ${++answers}.` });
+  const world = createWorld({ routing, story, text: createTaskText({ locale: "en" }) });
+  for (const [n, text] of texts.entries()) await world.deliver(say(n, text)).run();
+  const reads = (n: number) => (world.sent[n]?.history ?? []).filter(({ role }) => role === "assistant");
+  return { world, routing, reads };
+}
+
+describe("a thread", () => {
+  it("stays with the agent that its first message names", async () => {
+    const { world, reads } = await thread(["far: first", "And then?", "And why?"]);
+    expect(world.sentTo).toEqual(["far", "far", "far"]);
+    expect(world.sent.map(({ text }) => text)).toEqual(["first", "And then?", "And why?"]);
+    expect(reads(2).map(({ text }) => text)).toEqual(["Answer 1.", "Answer 2."]);
+  });
+
+  it("stays with its agent where no route fits the reply by itself", async () => {
+    const { world } = await thread(["far: first", "And then?"], {
+      routing: { ...routed(), routes: [{ word: "far", destination: ["far"] }] },
+    });
+    expect(world.sentTo).toEqual(["far", "far"]);
+  });
+
+  it("changes to the agent that a message names, which gets none of the earlier answers", async () => {
+    const { world, reads } = await thread(["first", "far: look", "And then?"]);
+    expect(world.sentTo).toEqual(["local", "far", "far"]);
+    expect(reads(1)).toEqual([]);
+    expect(reads(2).map(({ text }) => text)).toEqual([expect.stringContaining("Answer 2.")]);
+    expect(world.answers()[1]).toContain("From here on, *far* answers. It doesn't see the earlier answers.");
+    expect(world.answers()[2]).toBe("Answer 3.");
+  });
+
+  it("gives the new agent the answers of a route that shares its history", async () => {
+    const routing = routed();
+    routing.routes[2] = { destination: ["local"], sharesHistory: true };
+    const { world, reads } = await thread(["first", "far: look"], { routing });
+    expect(reads(1).map(({ text }) => text)).toEqual(["Answer 1."]);
+    expect(world.answers()[1]).toMatch(/^_From here on, \*far\* answers\._/);
+  });
+
+  it("stays where it is when its route moves, as far as that destination exists", async () => {
+    const { world, routing } = await thread(["first"]);
+    routing.routes = [{ destination: ["spare"] }];
+    await world.deliver(say(1, "And then?")).run();
+    expect(world.sentTo).toEqual(["local", "local"]);
+    await world.deliver(numberedAsk(9, { ts: `${askedAtMs / 1000 + 900}.1`, text: "another thread" })).run();
+    expect(world.sentTo.at(-1)).toBe("spare");
+  });
+
+  it("starts anew and says so when the destination of its moved route is removed", async () => {
+    const { world, routing, reads } = await thread(["first"]);
+    Object.assign(routing, { destinations: ["spare"], routes: [{ destination: ["spare"] }] });
+    await world.deliver(say(1, "And then?")).run();
+    expect(world.sentTo).toEqual(["local", "spare"]);
+    expect(reads(1)).toEqual([]);
+    expect(world.answers()[1]).toContain(
+      "The agent of this thread is no longer available. From here on, *spare* answers.",
+    );
+    await world.deliver(say(2, "And why?")).run();
+    expect(world.answers()[2]).toBe("Answer 3.");
+  });
+
+  it("starts anew when the person may not use its route any more", async () => {
+    const { world, routing, reads } = await thread(["far: first"]);
+    routing.routes = [{ word: "far", team: "T2", destination: ["far"] }, { destination: ["local"] }];
+    await world.deliver(say(1, "And then?")).run();
+    expect(world.sentTo).toEqual(["far", "local"]);
+    expect(reads(1)).toEqual([]);
+  });
+
+  it("is decided by its first task where its record is of version 1.0.0", async () => {
+    const { world, reads } = await thread(["far: first"]);
+    for (const [id, { routes: _routes, ...record }] of world.threads) world.threads.set(id, record);
+    for (const post of world.posts) if (post.key) post.key = { requestId: post.key.requestId, part: post.key.part };
+    await world.deliver(say(1, "And then?")).run();
+    expect(world.sentTo).toEqual(["far", "far"]);
+    expect(reads(1).map(({ text }) => text)).toEqual(["Answer 1."]);
+    await world.deliver(say(2, "own: what?", { channel: "C1" })).run();
+    expect(world.sentTo.at(-1)).toBe("far");
+  });
+
+  it("tries a message again at the agent that the message went to", async () => {
+    const { world } = await thread(["first", "far: look"]);
+    const { message } = say(0, "");
+    await world.deliver({ ...say(7, ""), message: { ...message, text: "first" }, retryOf: say(0, "").requestId }).run();
+    expect(world.sentTo).toEqual(["local", "far", "local"]);
+  });
+});
+
+describe("the word of a route", () => {
+  it("is not in what the agent gets, also after a retry", async () => {
+    const { world } = await thread(["\u3000Ｆａｒ：first"]);
+    const original = say(0, "\u3000Ｆａｒ：first");
+    await world.deliver({ ...original, requestId: say(9, "").requestId, retryOf: original.requestId }).run();
+    expect(world.sentTo).toEqual(["far", "far"]);
+    expect(world.sent.map(({ text }) => text)).toEqual(["first", "first"]);
+  });
+
+  it("is in what the agent gets if its route keeps it", async () => {
+    const routing = { ...routed(), routes: [{ word: "far", keepsWord: true, destination: ["far"] }] };
+    const { world } = await thread(["far: first", "far:"], { routing });
+    expect(world.sent.map(({ text }) => text)).toEqual(["far: first", "far:"]);
+  });
+
+  it("is no request by itself, except with a file", async () => {
+    const file = { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10 };
+    const { world } = await thread(["first", "far: "]);
+    expect(world.sentTo).toEqual(["local"]);
+    expect(world.ephemeralMessages[0]?.text).toContain("I couldn't find a request in your message.");
+    await world.deliver(say(2, "far:", { files: [file] })).run();
+    expect(world.sentTo).toEqual(["local", "far"]);
+    expect(world.sent[1]).toMatchObject({ text: "", attachments: [{ name: "plan.pdf" }] });
+  });
+});
