@@ -31,6 +31,10 @@ const userHeaders = [
   ...["tailscale-user-login", "x-api-key"],
 ];
 
+/** Where a filter reads the path or the method from these, it may take the request for one that needs no token. */
+const pathHeaders = ["x-original-url", "x-rewrite-url", "x-original-uri", "x-forwarded-uri", "x-forwarded-path"];
+const methodHeaders = ["x-http-method-override", "x-method-override", "x-forwarded-method", "x-original-method"];
+
 const kinds = {
   nobody: ["no token", () => ({})],
   wrong: ["a token that nobody gave out", fixed(wrongToken)],
@@ -64,6 +68,13 @@ const kinds = {
   named: [
     "no token, and headers by which a proxy names its user",
     () => Object.fromEntries(userHeaders.map((name) => [name, "admin"])),
+  ],
+  rewritten: [
+    "no token, and headers by which a proxy names another path or method",
+    () => ({
+      ...Object.fromEntries(pathHeaders.map((name) => [name, "/ping"])),
+      ...Object.fromEntries(methodHeaders.map((name) => [name, "OPTIONS"])),
+    }),
   ],
   unsigned: [
     "a JWT with alg none in place of its signature, or else a wrong token",

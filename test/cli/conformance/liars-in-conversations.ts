@@ -39,6 +39,10 @@ lie("serves its health path to everyone", "authentication/elsewhere", where(({ r
 lie("lets in who names its own address", "authentication/forwarded", where(({ request }) => request.headers.get("x-real-ip") === "127.0.0.1", asFirst));
 lie("trusts the user that a proxy names", "authentication/named", where(({ request }) => request.headers.has("x-forwarded-user"), asFirst));
 
+lie("looks for open paths where a proxy names the path", "authentication/rewritten", where(({ request }) => request.headers.get("x-original-url") === "/ping", asFirst));
+lie("lets in every OPTIONS, whoever names it", "authentication/rewritten", where(({ request }) => request.headers.get("x-http-method-override") === "OPTIONS", asFirst));
+lie("checks no path with a slash at its end", "authentication/elsewhere", where(({ request }) => request.url.endsWith("/invocations/"), (x) => success(x)));
+
 // Several tasks of one conversation.
 const answersByKey = (keyOf: (x: Exchange) => string | undefined): How => where((x) => executes(x) && keyOf(x) !== undefined && first(x), async (x) => {
   const key = String(keyOf(x));
@@ -171,7 +175,18 @@ lie("holds a poll beyond the end of its task", "ended/ends-wait", where((x) => g
   await delay(6500);
   return answer;
 }));
+lie("tells files apart by their names", "execute/every-file", where((x) => readsFiles(x) && first(x), (x) => {
+  const files = [...new Map(x.sent.params.attachments?.map((file: Json) => [file.name, file])).values()];
+  return x.insteadOf({ ...x.sent, params: { ...x.sent.params, ...(files.length > 0 && { attachments: files }) } });
+}));
+lie("shows a wait the first question of a task for ever", "question/second", (x) => changing("input_required", (given) => {
+  const stored = x.memory.get(given.task_id) ?? { ...given };
+  x.memory.set(given.task_id, stored);
+  if (gets(x) && x.sent.params.wait_ms) Object.assign(given, stored);
+})(x));
+lie("takes a sign for every task", "tasks/unknown-get", where((x) => gets(x) && x.sent.params.task_id === "%", (x) => success(x)));
 lie("takes short reasons only", "cancel/by-request-id", where((x) => cancels(x) && x.sent.params.reason?.length > 255, (x) => error(x, -32602)));
+lie("finds a request in the case of its letters only", "ended/answered-at-once", where((x) => gets(x) && /[A-F]/.test(x.sent.params?.request_id), (x) => error(x, -32061)));
 lie("knows a request by the case of its letters", "idempotency/same-outcome", where((x) => plain(x) && /[A-F]/.test(x.sent.id), ({ anew }) => anew()));
 lie("compares the workspace", "idempotency/changing-params", where((x) => executes(x) && x.sent.params?.team_id && x.sent.params.history && x.sent.params.attachments, (x) => error(x, -32068)));
 lie("joins letters and accents", "execute/unicode", rewriting("success", (text) => text.normalize("NFC")));

@@ -367,14 +367,17 @@ export const endedCases: readonly ConformanceCase[] = [
     level: "idempotent",
     section: get,
     needs: ["execute/answers"],
-    expects: "get_task by request_id of a task that was answered at once: the same result",
+    expects: "get_task by request_id, also in upper case, of a task that was answered at once: the same result",
     advice: "Keep the result after you have sent it. The response may be lost on its way.",
     async check(run) {
       const { requestId, sessionId, result } = await run.tasks.plain();
-      const answer = await run.peer.call({ method: "get_task", params: { request_id: requestId }, sessionId });
-      skipWithoutMethod(answer, "get_task");
-      if (comparable(expectResult(answer, "get_task")) !== comparable(result)) throw new Deviation(answer.came);
-      return answer.came;
+      const steps = [["as it was sent", requestId] as const, ["in upper case", requestId.toUpperCase()] as const];
+      return eachStep<string>(run, steps, async (id) => {
+        const answer = await run.peer.call({ method: "get_task", params: { request_id: id }, sessionId });
+        skipWithoutMethod(answer, "get_task");
+        if (comparable(expectResult(answer, "get_task")) !== comparable(result)) throw new Deviation(answer.came);
+        return answer.came;
+      });
     },
   },
 ];

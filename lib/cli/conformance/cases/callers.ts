@@ -132,6 +132,9 @@ export const authenticationCases: readonly ConformanceCase[] = [
         ["a query", { path: "?a=1" }],
         ["/", { path: "/" }],
         ["/invocations", { path: "/invocations" }],
+        // A path of two slashes alone would name a host.
+        ["two slashes", { path: "/.//" }],
+        ["a slash at the end", { path: "/invocations/" }],
         ...["/health", "/healthz", "/ping", "/ready", "/status", "/metrics", "/rpc", "/v1"].map(
           (path): [string, Partial<PeerRequest>] => [path, { path }],
         ),

@@ -166,7 +166,9 @@ export const fileCases: readonly ConformanceCase[] = [
     async check(run) {
       const { files, step } = run;
       if (files === undefined) throw new NotApplicable("the endpoint cannot read files of this machine");
-      const create = () => files.create(newSlackId("F"));
+      // A file of another case may have the usual name.
+      const create = (name: string) => ({ ...files.create(newSlackId("F")), name });
+      const [name, otherName] = [`${randomUUID()}.txt`, `${randomUUID()}.txt`];
       const read = async (attachments: { id: string }[]) => {
         const sessionId = newSessionId();
         const text = run.peer.mark(run.texts.file, sessionId);
@@ -174,10 +176,10 @@ export const fileCases: readonly ConformanceCase[] = [
         return { last, unread: attachments.filter(({ id }) => files.count(id) === 0) };
       };
       step("three files");
-      const { last, unread } = await read([create(), create(), create()]);
+      const { last, unread } = await read([create(name), create(name), create(name)]);
       if (unread.length === 0) return last.came;
       step("one file");
-      const single = await read([create()]);
+      const single = await read([create(otherName)]);
       if (single.unread.length === 0)
         throw new Deviation(`${last.came}; ${unread.length} of three files were not read`);
       throw new NotApplicable(`the agent read no file at "${run.texts.file}" (--file-text)`);

@@ -20,7 +20,7 @@ import { expectWhole } from "./execute.ts";
 const unknownAdvice = "Answer with task_not_found (-32061), or with method_not_found where you have no such method.";
 
 /** Ids as attackers send them. The last one is as long as an id may be. */
-const unknownIds = [randomUUID(), "../../etc/passwd", "' OR '1'='1", "__proto__", "関所", "x".repeat(256)];
+const unknownIds = [randomUUID(), "../../etc/passwd", "' OR '1'='1", "%", "*", "__proto__", "関所", "x".repeat(256)];
 
 export const unknownTaskCases: readonly ConformanceCase[] = [
   ["get", {}] as const,

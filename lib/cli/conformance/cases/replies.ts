@@ -1,7 +1,7 @@
 /** Cases of replies in words, and of the question after a reply. */
 import type { ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
-import { expectError, expectResult, readPeerError, readPeerResult, skipWithoutMethod } from "../expect.ts";
+import { eachStep, expectError, expectResult, readPeerError, readPeerResult, skipWithoutMethod } from "../expect.ts";
 import { markPattern } from "../peer.ts";
 import { type AskingTask, followTask, newSlackId } from "../tasks.ts";
 import { repeatsTexts } from "./execute.ts";
@@ -70,9 +70,14 @@ export const replyCases: readonly ConformanceCase[] = [
       const click = await reply(run, first);
       if (readPeerError(click) === undefined) expectResult(click, "answer_task");
       else expectError(click, ["invalid_state"]);
-      run.step("get_task of the second question");
-      const open = await readTask(run, second);
-      if (!isSameQuestion(expectResult(open, "get_task"), question)) throw new Deviation(open.came);
+      const reads = [["get_task of the second question", {}] as const, ["the same with wait_ms", { wait_ms: 500 }] as const];
+      await eachStep<object>(run, reads, async (wait) => {
+        const { taskId, sessionId } = second;
+        const params = { task_id: taskId, ...wait };
+        const open = await run.peer.call({ method: "get_task", params, sessionId });
+        if (!isSameQuestion(expectResult(open, "get_task"), question)) throw new Deviation(open.came);
+        return open.came;
+      });
       if (run.isIdempotent) {
         run.step("execute_task again");
         const { last: repeated } = await repeat(run, first);
