@@ -102,6 +102,7 @@ describe("a destination's callTimeoutMs", () => {
     expect(problemsOf(jsonWith({ callTimeoutMs: 600_000 }))).toEqual([]);
     for (const callTimeoutMs of [99, 600_001, 1.5, "1m"])
       expect(problemsOf(jsonWith({ callTimeoutMs })).join()).toContain("destinations.far.callTimeoutMs");
+    expect(problemsOf(jsonWith({ callTimeoutMs: 60_000, deadlineMs: 60_000 }))).toEqual([]);
     expect(problemsOf(jsonWith({ callTimeoutMs: 60_001, deadlineMs: 60_000 }))).toEqual([
       expect.stringMatching(/far\.callTimeoutMs: must be at most deadlineMs \(60000\)/),
     ]);
@@ -113,6 +114,21 @@ describe("a destination's callTimeoutMs", () => {
         /execution\.syncBudgetMs: .*lower it to 899 or less, or raise the destination's callTimeoutMs/,
       ),
     ]);
+  });
+
+  it("is 1.1 times the budget and the long poll at least, and the message names the limit that holds", () => {
+    const withBudget = (syncBudgetMs: number) =>
+      problemsOf({
+        limits: { callTimeoutMs: 1000 },
+        execution: { syncBudgetMs },
+        destinations: { local: { transport: "https", longPollMs: 0 } },
+      });
+    expect(withBudget(899)).toEqual([]);
+    expect(withBudget(900)).toEqual([expect.stringMatching(/syncBudgetMs: .*or raise limits\.callTimeoutMs$/)]);
+    const withLongPoll = (longPollMs: number) =>
+      problemsOf(jsonWith({ longPollMs }, { limits: { callTimeoutMs: 1000 }, execution: { syncBudgetMs: 100 } }));
+    expect(withLongPoll(899)).toEqual([]);
+    expect(withLongPoll(900)).toEqual([expect.stringMatching(/longPollMs: .*or raise limits\.callTimeoutMs$/)]);
   });
 
   it("is bounded in a stage, so that another worker takes over from a killed one as soon as without it", () => {

@@ -193,6 +193,30 @@ describe("a stage", () => {
   });
 
   it.each([
+    ["the longest task of Lambda", { execution: { maxTaskMs: 840_000 }, stage: lambda() }],
+    [
+      "the longest task of a session",
+      {
+        execution: { maxTaskMs: 28_680_000 },
+        destinations: { local: { transport: "https", deadlineMs: 28_680_000 } },
+        stage: agentcore(),
+      },
+    ],
+    [
+      "sessions that idle for their whole life",
+      {
+        destinations: { local: { transport: "https", deadlineMs: 60_000 } },
+        stage: agentcore({ idleSeconds: 1800, maxLifetimeSeconds: 1800 }),
+      },
+    ],
+    ["a burst that equals the rate", scale({ eventsPerSecond: 300, eventBurst: 300 })],
+    ["two deliveries of a message", limits({ maxReceiveCount: 2 })],
+    ["the longest lease of a worker", limits({ leaseMs: 885_000, visibilityTimeoutMs: 890_000 })],
+  ])("takes %s", (_what, json) => {
+    expect(() => configOf(json)).not.toThrow();
+  });
+
+  it.each([
     ["a signed call to an API by its host", { url: "https://abc123.execute-api.eu-west-1.amazonaws.com/prod" }],
     ["a signed call to a function that is named, whatever its host", { service: "lambda", functionArn: functionThere }],
   ])("takes %s", (_what, changes) => {
