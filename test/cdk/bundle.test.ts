@@ -94,7 +94,7 @@ describe("a bundle", () => {
 
   it.each([
     ["echo", 11.1],
-    [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 20.5],
+    [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 25],
     [{ type: "bedrock", modelId: "amazon.nova-lite-v1:0" }, 345],
   ])("of an agent, %j, has at most %s KB", (agent, most) => {
     expect(bundleOf("container", agent).kilobytesOf(agentFileName)).toBeLessThanOrEqual(most);

@@ -120,7 +120,7 @@ function describeBody(body: Uint8Array): string {
 }
 
 /** Python and JavaScript write these for numbers that JSON does not have. Strings are skipped as a whole. */
-const jsonTokens = /"(?:[^"\\]|\\.)*(?:"|$)|-?\b(?:NaN|Infinity)\b/gs;
+const jsonTokens = /"(?:[^"\\]|\\.|\\$)*(?:"|$)|-?\b(?:NaN|Infinity)\b/gs;
 const maxNameLength = 60;
 
 function findNotANumber(text: string): string | undefined {
