@@ -5,8 +5,9 @@ import type { Work } from "./nodes.ts";
 
 type Span = { start: number; end: number };
 
-/** Chinese, Japanese and Korean letters. */
-const cjk = "[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}ー]";
+/** Chinese, Japanese and Korean letters, without those that look like a slash or a dot: they would hide where a host ends. */
+const cjk =
+  "(?![\\u2F02\\u2F03\\u30CE\\u30FD\\u4E36\\u4E3F])[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}ー]";
 
 /**
  * Where the sentence goes on behind a bare address, because Chinese and Japanese have no blanks: at their punctuation, at the end of

@@ -264,7 +264,7 @@ describe("an address that stands there by itself", () => {
     "https://日本ノ関所.example/",
     "https://docs.example/@user",
     "https://docs.example\u2600\ufe0f and https://docs.example\u{1f389}",
-    "（https://docs.example）を参照、https://docs.exampleを見る。",
+    "（<https://docs.example>）を参照、<https://docs.example>を見る。",
     "ดูที่https://docs.exampleที่นี่",
     "https://docs.example/?q=\u0430",
     "a@b.example",
