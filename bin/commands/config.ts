@@ -42,7 +42,9 @@ depends on a wrong value is left out until that value is right.`,
     for (const [name, { alarmEmail }] of stages) {
       if (!alarmEmail) note(`Note: the alarms of stage ${name} notify nobody. Set alarmEmail in the stage.`);
     }
-    const cut = config.routes.flatMap(({ word, keepsWord }) => (word !== undefined && keepsWord === undefined ? [word] : []));
+    const cut = config.routes.flatMap(({ word, keepsWord }) =>
+      word !== undefined && keepsWord === undefined ? [word] : [],
+    );
     if (cut.length > 0)
       note(
         `Note: agents get messages without the words of their routes (${cut.map((word) => `${word}:`).join(", ")}). Set keepsWord of each route: true for an agent that needs the word, false for the others.`,

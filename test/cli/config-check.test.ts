@@ -27,6 +27,20 @@ describe("a configuration with a byte order mark", () => {
   });
 });
 
+describe("config check", () => {
+  it("names the routes whose word the agent does not get, until they say whether it should", async () => {
+    const routes = [
+      { word: "far", destination: "local" },
+      { word: "own", keepsWord: true, destination: "local" },
+    ];
+    writeFileSync(join(folder, "words.json"), JSON.stringify({ routes }));
+    const shown = await run(["config", "check", "--config", "words.json"]);
+    expect(JSON.stringify(shown)).toContain("without the words of their routes (far:). Set keepsWord");
+    writeFileSync(join(folder, "words.json"), JSON.stringify({ routes: routes.slice(1) }));
+    expect(JSON.stringify(await run(["config", "check", "--config", "words.json"]))).not.toContain("keepsWord");
+  });
+});
+
 describe("the syntax of a configuration", () => {
   it("may be broken in several ways, and each is listed with its place", () => {
     const text = `{

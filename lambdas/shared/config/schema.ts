@@ -52,10 +52,7 @@ export const routeSchema = z.strictObject({
     .regex(/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,63}$/u, "must be one word without the colon")
     .optional()
     .describe("Matches messages that begin with this word and a colon. The agent gets the message without them."),
-  keepsWord: z
-    .boolean()
-    .optional()
-    .describe("The agent gets the message with the word and the colon. Default: false."),
+  keepsWord: z.boolean().optional().describe("The agent gets the message with the word and the colon. Default: false."),
   destination: z
     .union([nameSchema, z.array(nameSchema).min(1).max(8)], "must be the name of a destination, or a list of names")
     .transform((names) => (typeof names === "string" ? [names] : names))

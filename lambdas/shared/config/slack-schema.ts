@@ -39,7 +39,7 @@ export const slackSchema = z.strictObject({
     .enum(["threads", "one-conversation"])
     .default("threads")
     .describe(
-      "What a conversation in a direct message is. threads: each thread, as in a channel; a message outside of a thread begins a new one. one-conversation: the whole direct message, so that the agent's memory spans all of it.",
+      "What a conversation in a direct message is. threads: each thread, as in a channel; a message outside of a thread begins a new one. one-conversation: the whole direct message, so that the agent's memory spans all of it; a message outside of a thread has the direct message since the last pause of 30 minutes as its history.",
     ),
   helpWord: z
     .boolean()

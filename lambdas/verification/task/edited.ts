@@ -9,13 +9,7 @@ import type { AskMessage, MessageChange, UserMessage } from "./messages.ts";
 import { matchRoute, type Policy, withoutParams } from "./routing.ts";
 import { failedOutcome, markForReconcile, setOutcome, type Transition, withHistory } from "./step.ts";
 import { receivedTask, type Task, type TaskOutcome } from "./task.ts";
-import {
-  findRefusal,
-  ignore,
-  onWokenAnnounced,
-  onWokenReceived,
-  requestThreadPosition,
-} from "./unsent.ts";
+import { findRefusal, ignore, onWokenAnnounced, onWokenReceived, requestThreadPosition } from "./unsent.ts";
 
 /** True in the states in which a change of the message takes effect. */
 export function isUnsent({ state }: Pick<Task, "state">): boolean {

@@ -166,7 +166,8 @@ export type TaskEffect =
   | { type: "read_message" }
   | { type: "write_help" }
   | { type: "announce"; reconcile: boolean }
-  | { type: "prepare" }
+  /** With `history`, the whole direct message is the conversation, and not only the message's thread. */
+  | { type: "prepare"; history?: "direct_message" }
   | { type: "send" }
   | { type: "poll"; by: "task_id" | "request_id" }
   | { type: "show_progress" }

@@ -5,9 +5,9 @@
  */
 
 import { cutText, hasMoreCharacters, maxTextLength } from "../../../contracts/limits.ts";
+import { asksForHelp, isCancelWord } from "./command-words.ts";
 import { endCleanup, giveUpDelivery, needsThread, releaseThread } from "./delivering.ts";
 import type { Context, Delay, EventOf } from "./events.ts";
-import { asksForHelp, isCancelWord } from "./command-words.ts";
 import type { UserFile } from "./messages.ts";
 import { chooseDestination, destinationOf, matchRoute, type Policy, withCall } from "./routing.ts";
 import { sendTask } from "./sent.ts";
@@ -135,7 +135,8 @@ function aboutText({ instruction, text }: { instruction: string; text: string })
 /** Returns why the text and the files of a message are no task, or undefined. */
 export function findRefusal(message: Task["message"], policy: Policy): TaskOutcome | undefined {
   const { text, files = [] } = message;
-  if (readAgentText(message, policy) === "" && files.length === 0) return failedOutcome({ reason: "invalid_params", lost: false });
+  if (readAgentText(message, policy) === "" && files.length === 0)
+    return failedOutcome({ reason: "invalid_params", lost: false });
   return hasMoreCharacters(text, maxTextLength)
     ? failedOutcome({ reason: "payload_too_large", lost: false })
     : undefined;
@@ -303,8 +304,14 @@ export function onNoRouteQueued(task: Task): Transition {
 export function onWokenAnnounced(task: Task, { nowMs }: EventOf<"woken">, policy: Policy): Transition {
   if (isPastDeadline(task, nowMs)) return setOutcome(task, unavailableOutcome);
   if (task.call?.params !== undefined) return sendTask(advance(task, {}), { nowMs, policy });
+  if (beginsInOneConversation(task, policy)) return { task, effects: [{ type: "prepare", history: "direct_message" }] };
   if (hasContext(task)) return { task, effects: [{ type: "prepare" }] };
   return sendTask(advance(withParams(task, {}, policy), {}), { nowMs, policy });
+}
+
+/** True for a message outside of a thread in a direct message that is one conversation. */
+function beginsInOneConversation({ message }: Task, { oneDirectConversation }: Policy): boolean {
+  return oneDirectConversation && message.direct && message.threadTs === undefined && !message.command;
 }
 
 /** True if the message may have a history or files to send, or another text than before. */

@@ -7,7 +7,7 @@ import { createConcurrencyLimit } from "../files/concurrency-limit.ts";
 import { FetchTimedOut, FileRefused, type Files } from "../files/files.ts";
 import { actorOf } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
-import { type MessageContent, type SlackApi, SlackError } from "../slack/api/slack.ts";
+import { type MessageContent, type PostedMessage, type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { answerPart, placeholderPart } from "../slack/messages/blocks.ts";
 import { helpText } from "../slack/messages/help.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
@@ -21,6 +21,7 @@ import type { UsageHistory } from "../usage/entry.ts";
 import { createCallRunner, type ExecutionCall } from "./calls.ts";
 import { causeKindOf, isDataFailure, pureStep } from "./data-failures.ts";
 import { cleanUpThread, deliver, hasLeftovers, openThread } from "./deliver.ts";
+import { readDirectHistory } from "./direct-history.ts";
 import { type Indicators, markAsking, markReceived, markWorking, renewStatus, settleSession } from "./indicators.ts";
 import type { ReadOverview } from "./overview.ts";
 import { isSlackError, messagesFromTask, ownPostsOrKnown } from "./own-posts.ts";
@@ -112,7 +113,7 @@ export function createRunAct({ now = Date.now, stopping, ...options }: ActOption
       case "announce":
         return { type: "announced", ts: await announceTask({ ...request, reconcile: act.reconcile }), nowMs: now() };
       case "prepare":
-        return { type: "prepared", context: await prepare({ ...request, files, inTransfer }) };
+        return { type: "prepared", context: await prepare({ ...request, act, files, inTransfer }) };
       case "show_progress":
         return {
           type: "progress_shown",
@@ -235,6 +236,7 @@ export async function announceTask(request: {
 }
 
 type PrepareRequest = {
+  act: Extract<Act, { type: "prepare" }>;
   slack: SlackApi;
   files: Files;
   inTransfer: InTransfer;
@@ -242,16 +244,17 @@ type PrepareRequest = {
   signal: AbortSignal;
 };
 
-/** Gathers the thread's history and the message's files. Rejects with a FileRefused, or with a SlackError if a retry may succeed. */
+/** Gathers the conversation's history and the message's files. Rejects with a FileRefused, or with a SlackError if a retry may succeed. */
 async function prepare(request: PrepareRequest): Promise<Context> {
-  const { files, inTransfer, task: waited, signal } = request;
+  const { act, files, inTransfer, task: waited, signal } = request;
   const newest = await readAgain(request);
   if (newest !== undefined && "lack" in newest) return { newest };
   const task = newest === undefined ? waited : { ...waited, message: { ...waited.message, files: [...newest.files] } };
   const { threadTs, command, files: asked = [] } = task.message;
   const work = () => files.importAttachments({ task, signal });
   const attachments = asked.length > 0 ? await inTransfer({ task, work }) : [];
-  const history = threadTs !== undefined && !command ? await readHistory(request) : [];
+  const hasHistory = act.history !== undefined || (threadTs !== undefined && !command);
+  const history = hasHistory ? await readHistory(request) : [];
   return { attachments, history, newest };
 }
 
@@ -260,14 +263,12 @@ async function readAgain(request: PrepareRequest): Promise<Context["newest"]> {
   return isToBeReadAgain(request.task) ? readMessage(request) : undefined;
 }
 
-/** Resolves to no history if the bot may not read the thread. */
-async function readHistory({ slack, task, signal }: PrepareRequest): Promise<Context["history"]> {
-  const { message, id: requestId } = task;
-  const { appId, botUsers } = message;
-  const threadRef = threadRefOf(task);
-  const thread = { installation: installationOf(task), ...threadRef, oldestTs: threadRef.threadTs };
+/** Resolves to no history if the bot may not read the conversation. */
+async function readHistory(request: PrepareRequest): Promise<Context["history"]> {
+  const { act, task } = request;
+  const { message } = task;
   try {
-    const messages = await slack.replies({ ...thread, appId, botUsers, requestId, signal });
+    const messages = await (act.history === undefined ? readThread(request) : readDirectHistory(request));
     const mayRead = (destination: string | undefined) => mayReadAnswer(task.route, destination);
     return pureStep(() => createThreadHistory({ messages, message, mayRead }));
   } catch (thrown) {
@@ -275,6 +276,14 @@ async function readHistory({ slack, task, signal }: PrepareRequest): Promise<Con
     if (isLastTry || isSlackError(thrown, ["gone", "refused"])) return [];
     throw thrown;
   }
+}
+
+function readThread({ slack, task, signal }: PrepareRequest): Promise<PostedMessage[]> {
+  const { message, id: requestId } = task;
+  const { appId, botUsers } = message;
+  const threadRef = threadRefOf(task);
+  const thread = { installation: installationOf(task), ...threadRef, oldestTs: threadRef.threadTs };
+  return slack.replies({ ...thread, appId, botUsers, requestId, signal });
 }
 
 /**

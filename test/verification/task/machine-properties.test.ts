@@ -74,17 +74,15 @@ const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
     slackFailure("open_thread"),
   ),
   join_thread: fc.oneof(
-    fc
-      .nat({ max: 2 })
-      .map(
-        (queuePosition): TaskEvent => ({
-          type: "thread_joined",
-          nowMs,
-          queuePosition,
-          freeAtMs: nowMs + 1000,
-          routes: [],
-        }),
-      ),
+    fc.nat({ max: 2 }).map(
+      (queuePosition): TaskEvent => ({
+        type: "thread_joined",
+        nowMs,
+        queuePosition,
+        freeAtMs: nowMs + 1000,
+        routes: [],
+      }),
+    ),
     always({ type: "thread_full" }),
     always({ type: "no_route" }),
   ),

@@ -19,8 +19,8 @@ export type Post = PostedMessage & {
   streamingSinceMs?: number | undefined;
 };
 
-/** What somebody else wrote into whichever thread is looked at. */
-export type Foreign = { ts: string; text: string } & Partial<
+/** What somebody else wrote: outside of a thread in `channel`, or without it into whichever thread is looked at. */
+export type Foreign = { ts: string; text: string; channel?: string } & Partial<
   Pick<PostedMessage, "from" | "user" | "fileIds" | "files">
 >;
 
@@ -42,6 +42,11 @@ export type WorldSlack = {
   /** How often a post was made although the thread showed that part already. */
   doubled(): number;
 };
+
+function toPosted({ channel: _channel, ...said }: Foreign, botUsers: readonly string[]): PostedMessage {
+  const markdown = readMessageText({ message: said, botUsers, maxLength: 40_000 });
+  return { key: undefined, from: "person", user: "U1", fileIds: [], markdown, ...said };
+}
 
 /** Slack ends a stream by itself after that. */
 const streamLifeMs = 300_000;
@@ -116,20 +121,20 @@ export function createWorldSlack({
         at("react", () => void (present ? marks.add(`${ts} ${name}`) : marks.delete(`${ts} ${name}`))),
       replies: ({ channel, threadTs, oldestTs, botUsers = [] }) =>
         at("replies", () => {
-          const foreign = inSlack.map((said): PostedMessage => {
-            const markdown = readMessageText({ message: said, botUsers, maxLength: 40_000 });
-            return { key: undefined, from: "person", user: "U1", fileIds: [], markdown, ...said };
-          });
+          const foreign = inSlack
+            .filter((said) => said.channel === undefined || said.ts === threadTs)
+            .map((said) => toPosted(said, botUsers));
           const own = posts.filter((post) => post.channel === channel && [post.threadTs, post.ts].includes(threadTs));
           return structuredClone([...foreign, ...own].filter(({ ts }) => Number(ts) >= Number(oldestTs)));
         }),
-      posts: ({ channel, oldestTs }) =>
+      posts: ({ channel, oldestTs, botUsers = [] }) =>
         at("posts", () =>
-          structuredClone(
-            posts.filter(
+          structuredClone([
+            ...inSlack.filter((said) => said.channel === channel && Number(said.ts) >= Number(oldestTs)).map((said) => toPosted(said, botUsers)),
+            ...posts.filter(
               (post) => post.channel === channel && post.threadTs === undefined && Number(post.ts) >= Number(oldestTs),
             ),
-          ),
+          ]),
         ),
       message: ({ ts }) =>
         at("message", () => {

@@ -139,7 +139,13 @@ export function createWorld({
   log?: Log;
 } & Pick<
   NonNullable<Parameters<typeof samplePolicy>[0]>,
-  "concurrency" | "deadlineMs" | "questionMs" | "threadReplies" | "helpWord" | "commandsPrivately"
+  | "concurrency"
+  | "deadlineMs"
+  | "questionMs"
+  | "threadReplies"
+  | "helpWord"
+  | "oneDirectConversation"
+  | "commandsPrivately"
 > = {}) {
   let clockMs = askedAtMs + 500;
   let counter = 0;

@@ -50,7 +50,8 @@ describe("the history of a thread", () => {
       const told = (task: Task, part: number) =>
         parts(task).map(({ text }, index) => ({ ...ours(10 + index, text, part), key: { requestId: task.id, part } }));
       const answer: TaskOutcome = { type: "answer", text: "The *answer*." };
-      const texts = (messages: PostedMessage[]) => createThreadHistory({ messages, message, mayRead }).map(({ text }) => text);
+      const texts = (messages: PostedMessage[]) =>
+        createThreadHistory({ messages, message, mayRead }).map(({ text }) => text);
       expect(texts(told(task(answer), answerPart))).toEqual(["The _answer_."]);
       expect(texts(told(task(answer, true), plainPart))).toEqual(["The _answer_."]);
       for (const outcome of [{ type: "refused" }, { type: "failed", reason: "timeout", lost: false }] as const)
@@ -59,7 +60,9 @@ describe("the history of a thread", () => {
   });
 
   it("has nothing of the message itself, nor of what came after it", () => {
-    expect(createThreadHistory({ messages: [said(1000, "the message"), said(1001, "later")], message, mayRead })).toEqual([]);
+    expect(
+      createThreadHistory({ messages: [said(1000, "the message"), said(1001, "later")], message, mayRead }),
+    ).toEqual([]);
   });
 
   it("has the posts of other apps, with their names", () => {
@@ -106,12 +109,18 @@ describe("the history of a thread", () => {
       ours(31, "a plain answer", plainPart),
       said(32, "  "),
     ];
-    expect(createThreadHistory({ messages, message, mayRead }).map(({ text }) => text)).toEqual(["an answer", "a plain answer"]);
+    expect(createThreadHistory({ messages, message, mayRead }).map(({ text }) => text)).toEqual([
+      "an answer",
+      "a plain answer",
+    ]);
   });
 
   it("has the words that were meant: without the bot's mention, and with the characters that Slack writes otherwise", () => {
     const messages = [said(1, "<@UBOT> is 1 &lt; 2?"), ours(2, "1 &lt; 2 &amp; 2 &gt; 1", answerPart)];
-    expect(createThreadHistory({ messages, message, mayRead }).map(({ text }) => text)).toEqual(["is 1 < 2?", "1 < 2 & 2 > 1"]);
+    expect(createThreadHistory({ messages, message, mayRead }).map(({ text }) => text)).toEqual([
+      "is 1 < 2?",
+      "1 < 2 & 2 > 1",
+    ]);
   });
 
   it("keeps the newest within the contract's limits, whatever the thread holds, and never half a character", () => {

@@ -1,0 +1,53 @@
+/** Direct messages: each message outside of a thread begins anew, unless the whole direct message is one conversation. */
+import { describe, expect, it } from "@jest/globals";
+import { askedAtMs, numberedAsk } from "../task/sample.ts";
+import { createWorld } from "./world.ts";
+
+const direct = { direct: true, channel: "D1" };
+
+/** What the person writes at those minutes, one after the other, and the texts that the agent gets as history with each. */
+async function historiesOf(minutes: readonly number[], options: Parameters<typeof createWorld>[0] = {}) {
+  const asks = minutes.map((minute, n) =>
+    numberedAsk(n, { ...direct, ts: `${askedAtMs / 1000 + minute * 60}.000100`, text: `Message at ${minute}` }),
+  );
+  const inSlack = asks.map(({ message: { ts, text, channel } }) => ({ ts, text, channel }));
+  let reads = 0;
+  const fate: NonNullable<typeof options.fate> = (operation) => {
+    if (operation.name === "posts" || operation.name === "replies") reads += 1;
+    return options.fate?.(operation) ?? "ok";
+  };
+  const world = createWorld({ ...options, inSlack, tsByClock: true, fate });
+  const readsBefore: number[] = [];
+  for (const [n, ask] of asks.entries()) {
+    world.pass(askedAtMs + (minutes[n] ?? 0) * 60_000 - world.now());
+    const before = reads;
+    await world.deliver(ask).run({ until: () => world.sent.length > n });
+    readsBefore.push(reads - before);
+    await world.run();
+  }
+  return { readsBefore, texts: world.sent.map(({ history = [] }) => history.map(({ text }) => text)) };
+}
+
+describe("a message outside of a thread in a direct message", () => {
+  it("begins anew, and costs no call to read what was said before", async () => {
+    expect(await historiesOf([0, 5])).toEqual({ readsBefore: [0, 0], texts: [[], []] });
+  });
+
+  it("has the direct message since the last pause as its history, with the answers, if that is one conversation", async () => {
+    const { texts } = await historiesOf([0, 45, 60], { oneDirectConversation: true });
+    expect(texts).toEqual([[], [], ["Message at 45", "A checkpoint."]]);
+  });
+
+  it("has at most the five latest messages in its history", async () => {
+    const { texts, readsBefore } = await historiesOf([0, 5, 10, 15, 20, 25, 30], { oneDirectConversation: true });
+    expect(texts.at(-1)?.[0]).toBe("Message at 5");
+    expect(texts.at(-1)).toHaveLength(10);
+    expect(readsBefore.at(-1)).toBe(6);
+  });
+
+  it("is sent without history if Slack lets the bot not read the direct message", async () => {
+    const fate = ({ name }: { name: string }) => (name === "posts" ? ("refused" as const) : ("ok" as const));
+    const { texts } = await historiesOf([0], { oneDirectConversation: true, fate });
+    expect(texts).toEqual([[]]);
+  });
+});
