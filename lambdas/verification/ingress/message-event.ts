@@ -9,6 +9,7 @@ import {
   readUserText,
   slackId,
 } from "../slack/api/user-text.ts";
+import { readOpenItems } from "../slack/context/open-items.ts";
 import type { UserMessage } from "../task/messages.ts";
 import { type EventCallback, readInstallation, slackTs } from "./event-callback.ts";
 
@@ -84,6 +85,7 @@ export function readUserMessage(
   if (!user) return undefined;
   const external = readExternal(callback, event);
   const installation = readInstallation(callback);
+  const open = isDirect(event) ? readOpenItems(event.app_context) : [];
   const userTeam = listAuthorTeams(event).find((named) => named !== installation.team);
   return {
     appId: callback.api_app_id,
@@ -98,6 +100,7 @@ export function readUserMessage(
     ...(botUsers.length > 0 ? { botUsers } : {}),
     ...(isFromBot(event) ? { botIds: readBotIds(event) } : {}),
     ...(external === undefined ? {} : { external }),
+    ...(open.length > 0 ? { open } : {}),
     ...(event.files?.length ? { files: readUserFiles(event.files) } : {}),
   };
 }
@@ -148,6 +151,8 @@ export const messageEventSchema = z.object({
   ts: slackTs,
   thread_ts: z.nullish(slackTs),
   text: optionalText,
+  /** What the person has open, in direct messages with an agent. */
+  app_context: z.optional(z.unknown()),
   /** Parsed one by one, so that a malformed file does not drop the message. */
   files: z.nullish(z.array(z.unknown())),
 });

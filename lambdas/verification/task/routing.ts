@@ -11,6 +11,10 @@ export type Policy = {
   /** Returns the names of the destinations in order of preference, or none if no route matches. */
   routeOf(message: Task["message"]): readonly string[];
   destinations: ReadonlyMap<string, DestinationPolicy>;
+  /** True if Slack is asked about the message for the agent: for names of ids in it, for its channel, or for what the person has open. */
+  needsLookups(message: Task["message"]): boolean;
+  /** Adds names to the ids in a text for the agent. */
+  addNames(text: string, names: Readonly<Record<string, string>>): string;
   /** Returns how many files the answer has. It must be deterministic for one outcome. */
   fileCountOf(task: Pick<Task, "outcome">): number;
   /** True if a reply without a mention is for the bot in a thread where the bot was asked before. */

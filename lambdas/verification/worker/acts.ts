@@ -7,7 +7,8 @@ import { createConcurrencyLimit } from "../files/concurrency-limit.ts";
 import { FetchTimedOut, FileRefused, type Files } from "../files/files.ts";
 import { actorOf } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
-import { type MessageContent, type SlackApi, SlackError } from "../slack/api/slack.ts";
+import type { FindTaskContext } from "../lookups/task-context.ts";
+import { type MessageContent, type PostedMessage, type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { readUserText } from "../slack/api/user-text.ts";
 import { answerPart, placeholderPart } from "../slack/messages/blocks.ts";
 import { helpText } from "../slack/messages/help.ts";
@@ -37,6 +38,7 @@ export type ActOptions = {
   gate: Gate;
   notify: Notify;
   files: Files;
+  findTaskContext: FindTaskContext;
   text: TaskText;
   threads: Threads;
   usageHistory: UsageHistory;
@@ -57,7 +59,7 @@ export type ActOptions = {
 };
 
 export function createRunAct({ now = Date.now, stopping, ...options }: ActOptions): RunAct {
-  const { slack, gate, notify, files, text, threads, usageHistory, taskOf } = options;
+  const { slack, gate, notify, files, findTaskContext, text, threads, usageHistory, taskOf } = options;
   const { questions, readOverview, indicators, streaming, destinations, slots, newId } = options;
   const slotsOf = createDestinationSlots({ destinations, slots, transfers: files.transfers, now });
   const inTransfer = createInTransfer(slotsOf);
@@ -111,7 +113,7 @@ export function createRunAct({ now = Date.now, stopping, ...options }: ActOption
       case "announce":
         return { type: "announced", ts: await announceTask({ ...request, reconcile: act.reconcile }), nowMs: now() };
       case "prepare":
-        return { type: "prepared", context: await prepare({ ...request, files, inTransfer }) };
+        return { type: "prepared", context: await prepare({ ...request, files, findTaskContext, inTransfer }) };
       case "show_progress":
         return {
           type: "progress_shown",
@@ -236,22 +238,27 @@ export async function announceTask(request: {
 type PrepareRequest = {
   slack: SlackApi;
   files: Files;
+  findTaskContext: FindTaskContext;
   inTransfer: InTransfer;
   task: Task;
   signal: AbortSignal;
 };
 
-/** Gathers the thread's history and the message's files. Rejects with a FileRefused, or with a SlackError if a retry may succeed. */
+/** Gathers the thread's history, the message's files, and names and channels. Rejects with a FileRefused, or with a SlackError if a retry may succeed. */
 async function prepare(request: PrepareRequest): Promise<Context> {
-  const { files, inTransfer, task: waited, signal } = request;
+  const { files, findTaskContext, inTransfer, task: waited, signal } = request;
   const newest = await readAgain(request);
   if (newest !== undefined && "lack" in newest) return { newest };
   const task = newest === undefined ? waited : { ...waited, message: { ...waited.message, files: [...newest.files] } };
   const { threadTs, command, files: asked = [] } = task.message;
   const work = () => files.importAttachments({ task, signal });
   const attachments = asked.length > 0 ? await inTransfer({ task, work }) : [];
-  const history = threadTs !== undefined && !command ? await readHistory(request) : [];
-  return { attachments, history, newest };
+  const thread = threadTs !== undefined && !command ? await readThread(request) : [];
+  const texts = [waited.message.text, newest?.text ?? "", waited.message.about?.instruction ?? ""];
+  const { names, context } = await findTaskContext({ task, texts, thread, signal });
+  const nameOf = (id: string) => (Object.hasOwn(names, id) ? names[id] : undefined);
+  const history = pureStep(() => createThreadHistory({ messages: thread, message: task.message, nameOf }));
+  return { attachments, history, newest, names, context };
 }
 
 /** Reads the message once more if an edit or a deletion is not told to this task. */
@@ -259,14 +266,13 @@ async function readAgain(request: PrepareRequest): Promise<Context["newest"]> {
   return isToBeReadAgain(request.task) ? readMessage(request) : undefined;
 }
 
-/** Resolves to no history if the bot may not read the thread. */
-async function readHistory({ slack, task, signal }: PrepareRequest): Promise<Context["history"]> {
+/** Resolves to no messages if the bot may not read the thread. */
+async function readThread({ slack, task, signal }: PrepareRequest): Promise<PostedMessage[]> {
   const { message, id: requestId } = task;
   const threadRef = threadRefOf(task);
   const thread = { installation: installationOf(task), ...threadRef, oldestTs: threadRef.threadTs };
   try {
-    const messages = await slack.replies({ ...thread, appId: message.appId, requestId, signal });
-    return pureStep(() => createThreadHistory({ messages, message }));
+    return await slack.replies({ ...thread, appId: message.appId, requestId, signal });
   } catch (thrown) {
     const isLastTry = task.attempts + 1 >= maxContextTries;
     if (isLastTry || isSlackError(thrown, ["gone", "refused"])) return [];

@@ -58,12 +58,14 @@ export function samplePolicy({
   threadReplies = true,
   helpWord = true,
   commandsPrivately = false,
+  needsLookups = false,
   ...destination
 }: Partial<{
   routed: boolean;
   threadReplies: boolean;
   helpWord: boolean;
   commandsPrivately: boolean;
+  needsLookups: boolean;
   deadlineMs: number;
   address: string;
   idempotent: boolean;
@@ -76,6 +78,8 @@ export function samplePolicy({
   return {
     routeOf: () => (routed ? ["host"] : []),
     destinations: new Map([["host", { ...defaults, ...destination }]]),
+    needsLookups: () => needsLookups,
+    addNames: (text, names) => text.replace(/@U\d+/g, (id) => (names[id.slice(1)] ? `@${names[id.slice(1)]}` : id)),
     fileCountOf: (task) => createOutgoingFiles(task).length,
     threadReplies,
     helpWord,
