@@ -28,3 +28,13 @@ export function hasMoreCharacters(text: string, max: number): boolean {
   if (text.length <= max || text.length > 2 * max) return text.length > max;
   return [...text].length > max;
 }
+
+/** Ends a text of which a part was left out. */
+export const cutMark = "…(cut)";
+
+/** Returns at most `maxLength` UTF-16 units, and says so if the text was longer. Never ends with half a character. */
+export function cutText(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  const start = text.slice(0, Math.max(0, maxLength - cutMark.length)).replace(/[\uD800-\uDBFF]$/, "");
+  return `${start.trimEnd()}${cutMark}`;
+}

@@ -9,7 +9,7 @@ import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { toLogSettings } from "../../lambdas/shared/config/telemetry-schema.ts";
 import { sanitizeLines } from "../../lambdas/shared/untrusted-input.ts";
 import type { Page } from "../../lambdas/verification/ingress/server.ts";
-import { unescapeMrkdwn } from "../../lambdas/verification/slack/api/user-text.ts";
+import { unescapeMrkdwn } from "../../lambdas/verification/slack/context/mrkdwn.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
 import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
 import {

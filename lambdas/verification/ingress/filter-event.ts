@@ -1,12 +1,11 @@
 /** Decides which message events are for the bot: new messages, edits and deletions. */
 import { readUserFiles } from "../slack/api/user-text.ts";
+import { isFromApp, isWritten } from "../slack/context/message.ts";
 import type { UserMessage } from "../task/messages.ts";
 import type { EventCallback } from "./event-callback.ts";
 import {
   findAddressing,
-  isFromBot,
   isFromUs,
-  isNewMessage,
   listBotUsers,
   type MessageEvent,
   messageEventSchema,
@@ -44,19 +43,22 @@ export function filterEvent(callback: EventCallback): FilteredEvent {
   const { before, after, kind } = versions;
   const botUsers = listBotUsers(callback, latest);
   if (isFromUs(latest, botUsers, callback.api_app_id)) return { drop: "from_bot" };
-  if (!isNewMessage(latest)) return { drop: "subtype" };
+  if (!isWritten(latest)) return { drop: "subtype" };
   if (latest.hidden) return { drop: "hidden" };
   // `message_changed` tells the same with the earlier text, from which it is clear what has changed.
   if (latest.edited) return { drop: "edited" };
   if (before && after && isSame(before, after)) return { drop: "unchanged" };
   const texts = [before, after].flatMap((version) => (version ? (version.text ?? "") : []));
   const addressing = findAddressing(callback, latest, { texts, botUsers, isChange: kind !== "new" });
-  if (addressing === undefined) return { drop: isFromBot(latest) ? "from_bot" : "not_mentioned" };
-  const userMessage = readUserMessage(callback, after ?? { ...latest, text: "", files: null }, botUsers);
+  if (addressing === undefined) return { drop: isFromApp(latest) ? "from_bot" : "not_mentioned" };
+  const userMessage = readUserMessage(callback, after ?? { ...latest, ...emptyMessage }, botUsers);
   if (userMessage === undefined) return { drop: "no_user" };
   const edited = kind === "new" ? {} : { editedTs: event?.event_ts ?? latest.ts };
   return { userMessage: { ...userMessage, ...addressing, ...edited }, kind };
 }
+
+/** What is left of a deleted message. */
+const emptyMessage = { text: "", files: null, blocks: null, attachments: null };
 
 type Versions = {
   before?: MessageEvent | undefined;

@@ -1,35 +1,25 @@
 /** Reads a message event: whether it speaks to the bot, its text, who wrote it, and whether the channel is shared. */
 import * as z from "zod/mini";
+import { maxTextLength } from "../../../contracts/limits.ts";
 import {
   findOtherBotUser,
   hasMention,
   isAddressedToOther,
   isMentioned,
   readUserFiles,
-  readUserText,
   slackId,
 } from "../slack/api/user-text.ts";
+import { isFromApp, readMessageText } from "../slack/context/message.ts";
 import { readOpenItems } from "../slack/context/open-items.ts";
 import type { UserMessage } from "../task/messages.ts";
 import { type EventCallback, readInstallation, slackTs } from "./event-callback.ts";
 
-/** Subtypes of a new message: with files, a reply that is also sent to the channel, `/me`, of an older integration or a workflow. */
-const newMessageSubtypes: readonly string[] = ["file_share", "thread_broadcast", "me_message", "bot_message"];
 /** The user id of Slack's own messages, such as reminders. */
 const slackbot = "USLACKBOT";
-
-/** False for messages of Slack itself, such as that somebody has joined, and for changes of messages. */
-export function isNewMessage({ subtype }: MessageEvent): boolean {
-  return !subtype || newMessageSubtypes.includes(subtype);
-}
 
 /** True for the app's own posts, so that it never answers itself, and for Slack's own. */
 export function isFromUs({ user, app_id, bot_profile }: MessageEvent, botUsers: readonly string[], appId: string) {
   return user === slackbot || botUsers.includes(user ?? "") || app_id === appId || bot_profile?.app_id === appId;
-}
-
-export function isFromBot({ bot_id, bot_profile, subtype }: MessageEvent): boolean {
-  return Boolean(bot_id || bot_profile) || subtype === "bot_message";
 }
 
 type Addressing = Pick<UserMessage, "unaddressed" | "perhapsAddressed">;
@@ -44,7 +34,7 @@ export function findAddressing(
   { texts, botUsers, isChange }: { texts: readonly string[]; botUsers: readonly string[]; isChange: boolean },
 ): Addressing | undefined {
   if (texts.some((text) => isAddressed({ ...event, text }, botUsers))) return {};
-  if (isFromBot(event)) return undefined;
+  if (isFromApp(event)) return undefined;
   // In a Slack Connect channel, the mention may be of the bot's user in another workspace.
   const isPerhaps = callback.is_ext_shared_channel && texts.some(hasMention);
   // Without a bot user the event was delivered for a person's token, so the thread is between people.
@@ -58,7 +48,7 @@ export function findAddressing(
 function isAddressed(event: MessageEvent, botUsers: readonly string[]): boolean {
   if (event.type === "app_mention") return true;
   // Without a bot user the event was delivered for a person's token, so the direct message is between people.
-  if (isDirect(event) && !isFromBot(event)) return botUsers.length > 0;
+  if (isDirect(event) && !isFromApp(event)) return botUsers.length > 0;
   return isMentioned({ text: event.text ?? "", botUsers });
 }
 
@@ -96,9 +86,9 @@ export function readUserMessage(
     ts: event.ts,
     ...(threadTs ? { threadTs } : {}),
     direct: isDirect(event),
-    text: readUserText({ text: event.text ?? "", botUsers }),
+    text: readMessageText({ message: event, botUsers, maxLength: maxTextLength }),
     ...(botUsers.length > 0 ? { botUsers } : {}),
-    ...(isFromBot(event) ? { botIds: readBotIds(event) } : {}),
+    ...(isFromApp(event) ? { botIds: readBotIds(event) } : {}),
     ...(external === undefined ? {} : { external }),
     ...(open.length > 0 ? { open } : {}),
     ...(event.files?.length ? { files: readUserFiles(event.files) } : {}),
@@ -151,6 +141,9 @@ export const messageEventSchema = z.object({
   ts: slackTs,
   thread_ts: z.nullish(slackTs),
   text: optionalText,
+  /** Read without a schema, because apps may write anything there. */
+  blocks: z.optional(z.unknown()),
+  attachments: z.optional(z.unknown()),
   /** What the person has open, in direct messages with an agent. */
   app_context: z.optional(z.unknown()),
   /** Parsed one by one, so that a malformed file does not drop the message. */

@@ -69,7 +69,7 @@ function listNamedIds(request: { message: UserMessage; texts: readonly string[];
   const earlier = thread.filter(({ ts }) => Number(ts) < Number(message.ts)).toReversed();
   const writers = earlier.flatMap(({ from, user }) => (from === "person" && user ? [user] : []));
   if (message.external === "people") return [...new Set(writers)].slice(0, maxIds);
-  const mentioned = earlier.flatMap(({ markdown }) => listIds(markdown));
+  const mentioned = earlier.flatMap(({ text, markdown = text }) => listIds(markdown));
   return [...new Set([...texts.flatMap(listIds), ...writers, ...mentioned])].slice(0, maxIds);
 }
 

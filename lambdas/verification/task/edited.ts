@@ -103,10 +103,15 @@ function withNewText(task: Task, { message }: EventOf<"message_edited">): Task {
   };
 }
 
-/** In a Slack Connect channel, only the record knows the bot's user of the other workspace. */
+/**
+ * In a Slack Connect channel, only the record knows the bot's user of the other workspace. A message of an earlier version has Slack's
+ * notation `<@U…>`.
+ */
 function textOf({ text }: UserMessage, { botUsers = [] }: Pick<UserMessage, "botUsers">): string {
   return text
-    .replace(/<@([A-Z0-9]+)(?:\|[^<>]*)?>[ \t]*/g, (mention, user: string) => (botUsers.includes(user) ? "" : mention))
+    .replace(/<@([A-Z0-9]+)(?:\|[^<>]*)?>[ \t]*|@([A-Z0-9]+)\b[ \t]*/g, (mention, user?: string, id?: string) =>
+      botUsers.includes(user ?? id ?? "") ? "" : mention,
+    )
     .trim();
 }
 

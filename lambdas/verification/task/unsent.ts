@@ -4,7 +4,7 @@
  * files are gathered.
  */
 
-import { hasMoreCharacters, maxTextLength } from "../../../contracts/limits.ts";
+import { cutText, hasMoreCharacters, maxTextLength } from "../../../contracts/limits.ts";
 import { endCleanup, giveUpDelivery, needsThread, releaseThread } from "./delivering.ts";
 import type { Context, Delay, EventOf } from "./events.ts";
 import type { UserFile } from "./messages.ts";
@@ -125,10 +125,10 @@ function withNewest(message: Task["message"], read: { text: string; files: reado
   return { ...rest, text: read.text, ...(read.files.length > 0 && { files: [...read.files] }) };
 }
 
-/** The instruction, and the message as a quotation. */
+/** The instruction, and the message as a quotation, of which a part is left out if it is too long. */
 function aboutText({ instruction, text }: { instruction: string; text: string }): string {
   if (instruction === "" || text === "") return instruction || text;
-  return `${instruction}\n\n${text.replace(/^/gm, "> ")}`;
+  return cutText(`${instruction}\n\n${text.replace(/^/gm, "> ")}`, maxTextLength);
 }
 
 /** Returns why the text and the files of a message are no task, or undefined. */

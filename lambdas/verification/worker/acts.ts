@@ -9,7 +9,6 @@ import { actorOf } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { FindTaskContext } from "../lookups/task-context.ts";
 import { type MessageContent, type PostedMessage, type SlackApi, SlackError } from "../slack/api/slack.ts";
-import { readUserText } from "../slack/api/user-text.ts";
 import { answerPart, placeholderPart } from "../slack/messages/blocks.ts";
 import { helpText } from "../slack/messages/help.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
@@ -269,10 +268,11 @@ async function readAgain(request: PrepareRequest): Promise<Context["newest"]> {
 /** Resolves to no messages if the bot may not read the thread. */
 async function readThread({ slack, task, signal }: PrepareRequest): Promise<PostedMessage[]> {
   const { message, id: requestId } = task;
+  const { appId, botUsers } = message;
   const threadRef = threadRefOf(task);
   const thread = { installation: installationOf(task), ...threadRef, oldestTs: threadRef.threadTs };
   try {
-    return await slack.replies({ ...thread, appId: message.appId, requestId, signal });
+    return await slack.replies({ ...thread, appId, botUsers, requestId, signal });
   } catch (thrown) {
     const isLastTry = task.attempts + 1 >= maxContextTries;
     if (isLastTry || isSlackError(thrown, ["gone", "refused"])) return [];
@@ -299,8 +299,8 @@ export async function readMessage(request: { slack: SlackApi; task: Task; signal
   if (message === undefined) return { lack: "message" };
   const { files = [] } = message;
   if (hadFiles(task) && files.length === 0) return { lack: "files" };
-  if (message.text === "" && files.length === 0) return { lack: "message" };
-  return { text: readUserText({ text: message.text, botUsers: asked.botUsers ?? [] }), files };
+  const { text, markdown = text } = message;
+  return markdown === "" && files.length === 0 ? { lack: "message" } : { text: markdown, files };
 }
 
 /** Without them a retry would be a different request. */

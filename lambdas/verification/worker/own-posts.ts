@@ -35,7 +35,8 @@ export function messagesFromTask({ slack, task, signal }: Request): Promise<Post
   const threadRef = threadRefOf(task);
   const oldestTs = task.threadRef === undefined ? message.ts : threadRef.threadTs;
   const thread = { installation: installationOf(task), ...threadRef, oldestTs };
-  return slack.replies({ ...thread, appId: message.appId, requestId, signal });
+  const { appId, botUsers } = message;
+  return slack.replies({ ...thread, appId, botUsers, requestId, signal });
 }
 
 /** Slack returns a long thread to some apps in small pieces (15 messages a minute), so reading it may take several tries. */

@@ -134,10 +134,15 @@ describe("a reply in a thread that does not speak to the bot", () => {
   const reply = (text: string, change: Record<string, unknown> = {}) =>
     withEvent("thread-reply", { type: "message", text, ...change });
 
-  it.each(["cancel", "yes, please", "and for Osaka?", "ask <@U0USER0002> too", "see <https://example.com>"])(
+  it.each([
+    ["cancel", "cancel"],
+    ["yes, please", "yes, please"],
+    ["ask <@U0USER0002> too", "ask @U0USER0002 too"],
+    ["see <https://example.com>", "see https://example.com"],
+  ])(
     "goes on as unaddressed, since its thread may be one of the bot: %s",
-    (text) => {
-      expect(askedOf(reply(text))).toMatchObject({ text, unaddressed: true, threadTs: "1762750000.000100" });
+    (text, shown) => {
+      expect(askedOf(reply(text))).toMatchObject({ text: shown, unaddressed: true, threadTs: "1762750000.000100" });
     },
   );
 
@@ -182,11 +187,11 @@ describe("a channel of Slack Connect with the app in both workspaces", () => {
     [`<@${other}> cancel`, "cancel", [botUser, other]],
     [`<@${other}|sekisho> and here?`, "and here?", [botUser, other]],
     [`could you look, <@${other}>`, "could you look,", [botUser, other]],
-    [`<@${other}> ask <@U0USER0002>`, "ask <@U0USER0002>", [botUser, other]],
-    [`<@${other}> ask me, <@U0GUEST001>`, "ask me, <@U0GUEST001>", [botUser, other]],
-    [`<@${botUser}> ask <@U0USER0002>`, "ask <@U0USER0002>", [botUser]],
-    ["<@U0GUEST001> is me", "<@U0GUEST001> is me", [botUser]],
-    [`ask <@U0USER0002> or <@${other}>`, `ask <@U0USER0002> or <@${other}>`, [botUser]],
+    [`<@${other}> ask <@U0USER0002>`, "ask @U0USER0002", [botUser, other]],
+    [`<@${other}> ask me, <@U0GUEST001>`, "ask me, @U0GUEST001", [botUser, other]],
+    [`<@${botUser}> ask <@U0USER0002>`, "ask @U0USER0002", [botUser]],
+    ["<@U0GUEST001> is me", "@U0GUEST001 is me", [botUser]],
+    [`ask <@U0USER0002> or <@${other}>`, `ask @U0USER0002 or @${other}`, [botUser]],
   ])("understands a mention of either bot user, although Slack names one: %s", (text, understood, botUsers) => {
     expect(mention(text)).toMatchObject({ text: understood, botUsers, team: "T0TEAM0001" });
   });
@@ -194,7 +199,7 @@ describe("a channel of Slack Connect with the app in both workspaces", () => {
   it("takes no other user for the bot's elsewhere", () => {
     const text = "<@U0USER0002> what do you say";
     const asked = askedOf(withEvent("app-mention", { text }));
-    expect(asked).toMatchObject({ text, botUsers: [botUser] });
+    expect(asked).toMatchObject({ text: "@U0USER0002 what do you say", botUsers: [botUser] });
   });
 
   it("leaves the message that begins with it to the mention, and marks one that may have it further on", () => {
@@ -344,19 +349,69 @@ describe("the installation", () => {
   });
 });
 
+describe("a forwarded message", () => {
+  const attachments = [{ is_share: true, is_msg_unfurl: true, text: "The backup failed", author_name: "robin" }];
+  const quotation = "Forwarded message from robin:\n> The backup failed";
+
+  it("is a request in a direct message, although the person wrote nothing", () => {
+    expect(askedOf(withEvent("message-im", { text: "", attachments })).text).toBe(quotation);
+    const share = withEvent("message-im", { text: "", attachments, subtype: "message_share" });
+    expect(askedOf(share).text).toBe(quotation);
+  });
+
+  it("follows the words of the person", () => {
+    const text = `<@${botUser}> what now?`;
+    expect(askedOf(withEvent("app-mention", { text, attachments })).text).toBe(`what now?\n\n${quotation}`);
+    expect(askedOf(withEvent("app-mention", { text: `<@${botUser}>`, attachments })).text).toBe(quotation);
+  });
+
+  it("mentions nobody", () => {
+    const mention = [{ ...attachments[0], text: `<@${botUser}> cancel` }];
+    expect(filter(withEvent("message-with-mention", { text: "fyi", attachments: mention }))).toEqual({
+      drop: "not_mentioned",
+    });
+    const reply = askedOf(withEvent("thread-reply", { type: "message", text: "", attachments: mention }));
+    expect(reply).toMatchObject({ unaddressed: true, text: expect.stringContaining(`> @${botUser} cancel`) });
+  });
+
+  it("is not the preview of a link", () => {
+    const preview = [{ is_msg_unfurl: true, text: "The backup failed", from_url: "https://team.slack.com/archives/C1/p1" }];
+    const text = `<@${botUser}> see <https://team.slack.com/archives/C1/p1>`;
+    expect(askedOf(withEvent("app-mention", { text, attachments: preview })).text).toBe(
+      "see https://team.slack.com/archives/C1/p1\n\nLink preview: The backup failed",
+    );
+  });
+
+  it("is cut where it exceeds the contract's limit, and the queue's", () => {
+    const long = Array.from({ length: 20 }, () => ({ ...attachments[0], text: "関".repeat(20_000) }));
+    const { text } = askedOf(withEvent("message-im", { text: "look", attachments: long }));
+    expect(text).toMatch(/^look\n\nForwarded message from robin:\n> 関.*…\(cut\)$/s);
+    expect(text).toHaveLength(40_000);
+    expect(Buffer.byteLength(JSON.stringify({ text }))).toBeLessThan(255 * 1024);
+  });
+});
+
 describe("the text", () => {
+  it("has the table that a person pasted", () => {
+    const cell = (text: string) => ({ type: "raw_text", text });
+    const table = { type: "table", rows: [[cell("host"), cell("disk")], [cell("web-3"), cell("97 %")]] };
+    expect(askedOf(withEvent("message-im", { text: "which?", blocks: [table] })).text).toBe(
+      "which?\n\n| host | disk |\n| --- | --- |\n| web-3 | 97 % |",
+    );
+  });
+
   it("is what the user typed: Slack's escapes are decoded, once", () => {
     expect(textOf(`<@${botUser}> is 1 &lt; 2 &amp;&amp; 3 &gt; 2?`)).toBe("is 1 < 2 && 3 > 2?");
     expect(textOf("what does &amp;lt; mean")).toBe("what does &lt; mean");
   });
 
   it("loses every mention of the bot wherever it stands, also a labelled one, and no other", () => {
-    expect(textOf(`hey <@${botUser}> ask <@U0USER0002> or <@${botUser}|sekisho>`)).toBe("hey ask <@U0USER0002> or");
+    expect(textOf(`hey <@${botUser}> ask <@U0USER0002> or <@${botUser}|sekisho>`)).toBe("hey ask @U0USER0002 or");
   });
 
-  it("keeps its lines, and Slack's notation of channels and links", () => {
+  it("keeps its lines, and becomes Markdown", () => {
     const text = "see <#C1|general>\n\n  <https://example.com|this>\n```\ncode\n```";
-    expect(textOf(`<@${botUser}>\n${text}`)).toBe(text);
+    expect(textOf(`<@${botUser}>\n${text}`)).toBe("see #general (C1)\n\n  [this](https://example.com)\n```\ncode\n```");
   });
 
   it("that is longer than the contract allows stays too long, so that it is refused in words, but fits the queue", () => {

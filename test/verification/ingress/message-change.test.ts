@@ -98,7 +98,7 @@ describe("an edit", () => {
     const other = text("<@U0BOT00002> and?");
     const shared = { is_ext_shared_channel: true };
     expect(changeOf(changed(text("<@U0BOT00002> what?"), other, shared))).toMatchObject({
-      message: { text: "<@U0BOT00002> and?", unaddressed: true, perhapsAddressed: true },
+      message: { text: "@U0BOT00002 and?", unaddressed: true, perhapsAddressed: true },
     });
     expect(read(changed(text("<@U0BOT00002> what?"), other))).toEqual({ drop: "not_mentioned" });
   });

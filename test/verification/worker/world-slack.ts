@@ -7,6 +7,7 @@ import {
   type SlackBlock,
   SlackError,
 } from "../../../lambdas/verification/slack/api/slack.ts";
+import { readMessageText } from "../../../lambdas/verification/slack/context/message.ts";
 import type { Alive, Operate } from "./world-fates.ts";
 
 export type Post = PostedMessage & {
@@ -113,11 +114,12 @@ export function createWorldSlack({
       remove: ({ channel, ts }) => at("remove", () => void posts.splice(posts.indexOf(find(channel, ts)), 1)),
       react: ({ ts, name, present }) =>
         at("react", () => void (present ? marks.add(`${ts} ${name}`) : marks.delete(`${ts} ${name}`))),
-      replies: ({ channel, threadTs, oldestTs }) =>
+      replies: ({ channel, threadTs, oldestTs, botUsers = [] }) =>
         at("replies", () => {
-          const foreign = inSlack.map(
-            (said): PostedMessage => ({ key: undefined, from: "person", user: "U1", fileIds: [], ...said }),
-          );
+          const foreign = inSlack.map((said): PostedMessage => {
+            const markdown = readMessageText({ message: said, botUsers, maxLength: 40_000 });
+            return { key: undefined, from: "person", user: "U1", fileIds: [], markdown, ...said };
+          });
           const own = posts.filter((post) => post.channel === channel && [post.threadTs, post.ts].includes(threadTs));
           return structuredClone([...foreign, ...own].filter(({ ts }) => Number(ts) >= Number(oldestTs)));
         }),

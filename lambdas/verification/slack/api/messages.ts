@@ -1,10 +1,13 @@
 /** Reads the messages of a thread or a channel, page by page, and a single message. */
 
 import * as z from "zod";
+import { cutText, maxNameLength, maxTextLength } from "../../../../contracts/limits.ts";
+import { isFromApp, isWritten, readMessageText } from "../context/message.ts";
+import { cleanName } from "../context/names.ts";
 import type { SlackCall } from "./call.ts";
 import { metadataSchema, parseAnswer, readPostKey } from "./posts.ts";
 import { type PostedMessage, type SlackApi, SlackError } from "./slack.ts";
-import { readUserFiles, readUserText } from "./user-text.ts";
+import { readUserFiles } from "./user-text.ts";
 
 /**
  * Messages per page. A message can take half a megabyte, so a page that exceeds the size limit is read again with fewer messages.
@@ -20,7 +23,7 @@ type PostsRequest = Parameters<SlackApi["posts"]>[0];
 
 export function createMessageReads(call: SlackCall): Pick<SlackApi, "replies" | "posts" | "message"> {
   async function readAll(method: string, target: { ts?: string }, posts: PostsRequest): Promise<PostedMessage[]> {
-    const { oldestTs, appId, channel, ...common } = posts;
+    const { oldestTs, appId, botUsers = [], channel, ...common } = posts;
     const args = { channel, ...target, oldest: oldestTs, inclusive: true, include_all_metadata: true };
     const found = new Map<string, PostedMessage>();
     let [size, ...smaller]: readonly (number | undefined)[] = pageSizes;
@@ -35,7 +38,7 @@ export function createMessageReads(call: SlackCall): Pick<SlackApi, "replies" | 
         [size, ...smaller] = smaller;
         continue;
       }
-      const { posts, nextCursor } = readMessagesPage({ page: answer ?? emptyPage, appId });
+      const { posts, nextCursor } = readMessagesPage({ page: answer ?? emptyPage, appId, botUsers });
       // Slack repeats the first message of the thread on every page, even if it is older than `oldest`.
       for (const post of posts) if (!isBefore(post.ts, oldestTs)) found.set(post.ts, post);
       cursor = nextCursor;
@@ -83,35 +86,29 @@ const messageSchema = z.object({
   app_id: idSchema,
   bot_id: idSchema,
   subtype: idSchema,
-  bot_profile: z.object({ app_id: idSchema }).optional().catch(undefined),
+  bot_profile: z.object({ app_id: idSchema, name: idSchema }).optional().catch(undefined),
+  username: idSchema,
   files: z.array(z.unknown()).catch([]),
-  blocks: z.array(z.object({ type: z.string() }).catch({ type: "" })).catch([]),
+  blocks: z.array(z.unknown()).catch([]),
+  attachments: z.unknown().optional(),
 });
 type Message = z.infer<typeof messageSchema>;
 
-const optionalText = z.string().optional().catch(undefined);
-/** The texts of an attachment, which is where many integrations write. */
-const attachmentSchema = z.object({
-  pretext: optionalText,
-  title: optionalText,
-  text: optionalText,
-  fallback: optionalText,
-});
 const writtenSchema = z.object({
   ts: z.string(),
   subtype: idSchema,
   text: z.string().catch(""),
   files: z.array(z.unknown()).catch([]),
-  attachments: z.array(attachmentSchema).catch([]),
+  blocks: z.unknown().optional(),
+  attachments: z.unknown().optional(),
+  bot_id: idSchema,
 });
 const writtenPageSchema = z.object({ messages: z.array(writtenSchema) });
 
-function toWritten({ text, files, attachments }: z.infer<typeof writtenSchema>) {
-  const attached = attachments.map(({ pretext, title, text: own, fallback }) =>
-    [pretext, title, own ?? fallback].filter(Boolean).join("\n"),
-  );
-  const written = text.trim() === "" ? attached.filter(Boolean).join("\n\n") : text;
-  return { text: readUserText({ text: written, botUsers: [] }), files: readUserFiles(files) };
+/** What a person asks about is a quotation, of which a part is better than nothing. */
+function toWritten(message: z.infer<typeof writtenSchema>) {
+  const text = readMessageText({ message, botUsers: [], maxLength: maxTextLength });
+  return { text: cutText(text, maxTextLength), files: readUserFiles(message.files) };
 }
 
 const pageSchema = z.object({
@@ -124,31 +121,44 @@ const pageSchema = z.object({
  * page: if it counted as empty, answers would be posted twice. Metadata counts only on posts of the app `appId`, because any other
  * app can forge it.
  */
-export function readMessagesPage({ page, appId }: { page: unknown; appId: string }): {
+export function readMessagesPage(request: { page: unknown; appId: string; botUsers?: readonly string[] }): {
   posts: PostedMessage[];
   nextCursor: string;
 } {
+  const { page, appId, botUsers = [] } = request;
   const data = parseAnswer(pageSchema, page);
   const posts = data.messages.map((message) => {
     const from = readWriter({ message, appId });
     return {
       ts: message.ts,
       // A deleted message that has replies keeps its place in the thread, with a text of Slack's own. Nobody wrote it.
-      text: message.subtype === "tombstone" ? "" : message.text,
+      text: isWritten(message) ? message.text : "",
+      ...(from !== "self" && isWritten(message) && readMarkdown(message, botUsers)),
       key: from === "self" ? readPostKey(message.metadata) : undefined,
       from,
       user: message.user,
+      ...(from === "other_bot" && readBotName(message)),
       fileIds: message.files.flatMap((file) => idSchema.parse(Object(file).id) ?? []),
       ...(from === "person" && message.files.length > 0 && { files: readUserFiles(message.files) }),
-      ...(message.blocks.some(({ type }) => type === "actions") && { hasButtons: true as const }),
+      ...(message.blocks.some((block) => Object(block).type === "actions") && { hasButtons: true as const }),
     };
   });
   return { posts, nextCursor: data.response_metadata.next_cursor };
 }
 
-/** A person's message can also carry an app id, of the app that it was written with. Only bots have the other fields. */
 function readWriter({ message, appId }: { message: Message; appId: string }): PostedMessage["from"] {
-  const { app_id, bot_id, bot_profile, subtype } = message;
+  const { app_id, bot_profile } = message;
   if ((app_id ?? bot_profile?.app_id) === appId) return "self";
-  return bot_id !== undefined || bot_profile !== undefined || subtype === "bot_message" ? "other_bot" : "person";
+  return isFromApp(message) ? "other_bot" : "person";
+}
+
+function readMarkdown(message: Message, botUsers: readonly string[]): { markdown?: string } {
+  const markdown = readMessageText({ message, botUsers, maxLength: maxTextLength });
+  return markdown === message.text ? {} : { markdown };
+}
+
+/** Slack shows a name of the message itself before that of the app. */
+function readBotName({ username, bot_profile }: Message): { name?: string } {
+  const name = cleanName(username || bot_profile?.name || "", maxNameLength);
+  return name === "" ? {} : { name };
 }

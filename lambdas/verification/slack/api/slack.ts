@@ -41,10 +41,15 @@ export type MessageContent = { text: string; blocks?: readonly SlackBlock[] | un
 /** `key` is set on our own posts only. `from` is `other_bot` for another app. */
 export type PostedMessage = {
   ts: string;
+  /** In mrkdwn, as Slack sends it. Empty for a notice of Slack. */
   text: string;
+  /** All that people see of somebody else's message, in Markdown. Absent if that is `text`. */
+  markdown?: string | undefined;
   key: PostKey | undefined;
   from: "self" | "person" | "other_bot";
   user: string | undefined;
+  /** The name of another app, as Slack shows it. */
+  name?: string | undefined;
   fileIds: readonly string[];
   /** The same files, of a message of a person. */
   files?: readonly UserFile[] | undefined;
@@ -53,6 +58,7 @@ export type PostedMessage = {
 
 type Call = { installation: Installation; signal: AbortSignal /** For the log. */; requestId: string };
 type InChannel = Call & { channel: string };
+type InThread = InChannel & { oldestTs: string; appId: string; botUsers?: readonly string[] | undefined };
 
 /** What people see of a channel. `direct`: with the bot alone. `group`: a direct message of several people, whose name is technical. */
 export type ChannelNotes = {
@@ -73,9 +79,9 @@ export type SlackApi = {
   react(request: InChannel & { ts: string; name: string; present: boolean }): Promise<void>;
   /**
    * Reads all messages of the thread from `oldestTs` on, oldest first. Only posts of the app `appId` get a `key` and count as
-   * `self`. Rejects with `refused` if there is more than can be read.
+   * `self`. Mentions of `botUsers` are left out of `markdown`. Rejects with `refused` if there is more than can be read.
    */
-  replies(request: InChannel & { threadTs: string; oldestTs: string; appId: string }): Promise<PostedMessage[]>;
+  replies(request: InThread & { threadTs: string }): Promise<PostedMessage[]>;
   /** Reads one message of anybody, as its writer's own words and files. Resolves to undefined if it is gone. */
   message(
     request: InChannel & { ts: string; threadTs: string | undefined },
@@ -85,7 +91,7 @@ export type SlackApi = {
   /** Lists the users in the channel, of a very large channel some of them (`conversations.members`). */
   channelMembers(request: InChannel): Promise<string[]>;
   /** The same for the channel itself, without its threads (`conversations.history`). */
-  posts(request: InChannel & { oldestTs: string; appId: string }): Promise<PostedMessage[]>;
+  posts(request: InThread): Promise<PostedMessage[]>;
   /** Only `user` sees the message, and only while they are online (`chat.postEphemeral`). */
   postEphemeral(request: InChannel & { threadTs: string | undefined; user: string; text: string }): Promise<void>;
   /** The trigger is good for three seconds and for one modal (`views.open`). */

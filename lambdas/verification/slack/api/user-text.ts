@@ -1,8 +1,10 @@
-/** Reads a user's message as Slack sends it: removes the bot's mention, undoes Slack's escapes, and lists the files. */
+/** Reads what a user wrote: whom it mentions, the text of a command or a form, and the files. */
 
 import * as z from "zod/mini";
 import { maxTextLength } from "../../../../contracts/limits.ts";
 import type { UserFile } from "../../task/messages.ts";
+import { notationToMarkdown, removeBotMentions } from "../context/mrkdwn.ts";
+import { createReading, textOf, toStorable } from "../context/values.ts";
 
 /** True if `text` mentions one of `botUsers` (`<@U…>`, with or without a label). A typed `<@U…>` arrives escaped and does not count. */
 export function isMentioned({ text, botUsers }: { text: string; botUsers: readonly string[] }): boolean {
@@ -41,15 +43,14 @@ export function isAddressedToOther({ text, botUsers }: { text: string; botUsers:
 }
 
 /**
- * Removes every mention of the bot with the blanks behind it, and decodes `&amp;`, `&lt;` and `&gt;` once. Other mentions, channels
- * and links keep Slack's notation. A text above the contract's limit is cut to one character above it. It then fits into the
- * queue and is still too long, so the worker refuses it instead of running half of it.
+ * Reads the text of a command or a form, which has no formatting. Removes every mention of the bot with the blanks behind it, and converts
+ * links and other mentions. A text above the contract's limit is cut to one character above it. It then fits into the queue and is still
+ * too long, so the worker refuses it instead of running half of it.
  */
 export function readUserText({ text, botUsers }: { text: string; botUsers: readonly string[] }): string {
-  const withoutMention = text.replace(/<@([A-Z0-9]+)(?:\|[^<>]*)?>[ \t]*/g, (mention, user: string) =>
-    botUsers.includes(user) ? "" : mention,
-  );
-  return toStorable(unescapeMrkdwn(withoutMention.trim()).slice(0, maxTextLength + 1));
+  const reading = createReading({ botUsers });
+  const converted = notationToMarkdown(textOf(text, reading), reading);
+  return toStorable(removeBotMentions(converted).trim().slice(0, maxTextLength + 1));
 }
 
 /** Above every configurable limit, so that the worker still notices that there are too many files. */
@@ -111,22 +112,4 @@ function isSize(value: unknown): value is number {
 function readFileUrl({ url_private_download, url_private }: z.infer<typeof fileSchema>): string | undefined {
   const url = url_private_download || url_private;
   return url && /^https?:\/\/[\x21-\x7e]{1,1000}$/.test(url) ? url : undefined;
-}
-
-/** Characters that XML 1.0 (section 2.2) excludes: controls, halves of surrogate pairs, U+FFFE and U+FFFF. */
-const unstorable = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu;
-
-/**
- * Replaces the characters that SQS refuses by U+FFFD. JSON would also write them with six bytes. Without them, a UTF-16 unit takes
- * at most three bytes, so the longest message stays below 256 KiB.
- */
-function toStorable(text: string): string {
-  return text.replace(unstorable, "\ufffd");
-}
-
-const unescapes: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">" };
-
-/** Undoes Slack's escaping in one pass, so that a typed `&lt;`, sent as `&amp;lt;`, stays `&lt;`. */
-export function unescapeMrkdwn(text: string): string {
-  return text.replace(/&(?:amp|lt|gt);/g, (entity) => unescapes[entity] ?? entity);
 }

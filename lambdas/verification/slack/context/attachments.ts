@@ -3,12 +3,12 @@
  * and previews of links.
  */
 
+import { cutText } from "../../../../contracts/limits.ts";
 import { sanitizeLines } from "../../../shared/untrusted-input.ts";
 import { blocksToMarkdown } from "./blocks.ts";
 import { mrkdwnToMarkdown, notationToMarkdown, writeLink } from "./mrkdwn.ts";
 import { cleanName, writeId } from "./names.ts";
 import {
-  cutText,
   type Fields,
   fieldsOf,
   idOf,
@@ -63,7 +63,7 @@ function previewLine(attachment: Fields, reading: Reading): string {
   const [author, title] = ["author_name", "title"].map((name) =>
     notationToMarkdown(textOf(attachment[name], reading), reading),
   );
-  const text = wordsOf(attachment, reading) || notationToMarkdown(textOf(attachment.fallback, reading), reading);
+  const text = wordsOf(attachment, { reading, isApp: true }) || notationToMarkdown(textOf(attachment.fallback, reading), reading);
   const words = [author, title, text].filter((part) => part !== undefined && part.trim() !== "").join(": ");
   const line = words.replace(/\s+/g, " ").trim();
   return line === "" ? "" : cutText(`Link preview: ${line}`, maxPreviewLength);
@@ -113,13 +113,14 @@ function writeOrigin({ sign, name, id: value }: { sign: "@" | "#"; name: string;
 function forwardBody(attachment: Fields, reading: Reading): string {
   const copies = listOf(attachment.message_blocks, reading).map((copy) => fieldsOf(fieldsOf(copy).message).blocks);
   const blocks = [...copies, attachment.blocks].flatMap((each) => listOf(each, reading));
-  const words = wordsOf({ text: attachment.text, blocks }, reading);
+  // The copy of a person's message may have either.
+  const words = wordsOf({ text: attachment.text, blocks }, { reading, isApp: true });
   return legacyText({ ...attachment, author_name: "", footer: "", ts: "" }, { words, reading });
 }
 
 function ownText(attachment: Fields, reading: Reading): string {
   const { color } = attachment;
-  const text = legacyText(attachment, { words: wordsOf(attachment, reading), reading });
+  const text = legacyText(attachment, { words: wordsOf(attachment, { reading, isApp: true }), reading });
   const severity = color === "good" || color === "warning" || color === "danger" ? `(${color}) ` : "";
   return text === "" ? "" : `${severity}${text}`;
 }

@@ -21,10 +21,25 @@ import {
 
 type ReadBlock = (block: Fields, reading: Reading, depth: number) => string;
 
-/** Blocks are separated by blank lines. */
+export type BlockText = { type: string; text: string };
+
+/** Returns the texts of the blocks, without those that show no words. */
+export function readBlocks(blocks: unknown, reading: Reading, depth = 0): BlockText[] {
+  if (depth > maxBlockDepth) return [];
+  return listOf(blocks, reading).flatMap((value) => {
+    const block = fieldsOf(value);
+    const text = blockText(block, reading, depth).trim();
+    return text === "" ? [] : [{ type: typeOf(block), text }];
+  });
+}
+
+/** Separates the blocks by blank lines. */
+export function joinBlocks(blocks: readonly BlockText[]): string {
+  return joinParagraphs(blocks.map(({ text }) => text));
+}
+
 export function blocksToMarkdown(blocks: unknown, reading: Reading, depth = 0): string {
-  if (depth > maxBlockDepth) return "";
-  return joinParagraphs(listOf(blocks, reading).map((block) => blockText(fieldsOf(block), reading, depth)));
+  return joinBlocks(readBlocks(blocks, reading, depth));
 }
 
 function blockText(block: Fields, reading: Reading, depth: number): string {

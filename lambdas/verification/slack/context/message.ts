@@ -1,8 +1,9 @@
 /** Reads all that people see of a message, as one text in Markdown for the agent. */
 
+import { cutText } from "../../../../contracts/limits.ts";
 import { readAttachments } from "./attachments.ts";
 import { removeBotMentions } from "./mrkdwn.ts";
-import { createReading, cutText, fieldsOf, joinParagraphs, markCut } from "./values.ts";
+import { createReading, type Fields, fieldsOf, joinParagraphs, markCut, toStorable } from "./values.ts";
 import { wordsOf } from "./words.ts";
 
 /**
@@ -21,6 +22,11 @@ export function isWritten({ subtype }: { subtype?: unknown }): boolean {
   return !subtype || writtenSubtypes.includes(subtype);
 }
 
+/** A person's message can also carry an app id, of the app that it was written with. Only apps have the other fields. */
+export function isFromApp({ bot_id, bot_profile, subtype }: Fields): boolean {
+  return Boolean(bot_id || bot_profile) || subtype === "bot_message";
+}
+
 /**
  * Returns the words of the message without mentions of the bot, then a line per link preview, then the forwarded messages as quotations.
  * A text longer than `maxLength` is cut, and says so. Words of the message itself are cut to one character above `maxLength`, so that
@@ -28,15 +34,15 @@ export function isWritten({ subtype }: { subtype?: unknown }): boolean {
  */
 export function readMessageText(request: { message: unknown; botUsers: readonly string[]; maxLength: number }): string {
   const { message, botUsers, maxLength } = request;
-  const { text, blocks, attachments, subtype } = fieldsOf(message);
+  const { text, blocks, attachments, ...fields } = fieldsOf(message);
   const reading = createReading({ botUsers });
-  const words = wordsOf({ text, blocks }, reading);
+  const words = wordsOf({ text, blocks }, { reading, isApp: isFromApp(fields) });
   const { own, previews, forwards } = readAttachments(attachments, {
     reading,
-    isShareMessage: subtype === "message_share",
+    isShareMessage: fields.subtype === "message_share",
   });
   const written = removeBotMentions(joinParagraphs([words, ...own])).trim();
-  if (written.length > maxLength) return written.slice(0, maxLength + 1);
+  if (written.length > maxLength) return toStorable(written.slice(0, maxLength + 1));
   const quotations = joinParagraphs([...previews, ...forwards]);
   const whole = joinParagraphs([written, quotations]);
   return cutText(reading.budget.isCut ? markCut(whole) : whole, maxLength);

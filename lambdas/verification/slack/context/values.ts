@@ -1,5 +1,6 @@
 /** Reads the untyped values of a Slack message, and bounds what one message may cost. */
 
+import { cutMark } from "../../../../contracts/limits.ts";
 import { isJsonObject, truncate } from "../../../shared/untrusted-input.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -76,15 +77,6 @@ const unstorable = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}
  */
 export function toStorable(text: string): string {
   return text.replace(unstorable, "\ufffd");
-}
-
-const cutMark = "…(cut)";
-
-/** Returns at most `maxLength` UTF-16 units, and says so if the text was longer. */
-export function cutText(text: string, maxLength: number): string {
-  return text.length <= maxLength
-    ? text
-    : `${truncate(text, Math.max(0, maxLength - cutMark.length)).trimEnd()}${cutMark}`;
 }
 
 /** Marks a text of which the budget left out a part. */

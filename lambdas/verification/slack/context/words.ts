@@ -1,28 +1,44 @@
 /** Reads the words of a message, which Slack has once as text and once as blocks. */
 
-import { blocksToMarkdown } from "./blocks.ts";
+import { type BlockText, joinBlocks, readBlocks } from "./blocks.ts";
 import { mrkdwnToMarkdown } from "./mrkdwn.ts";
-import { fieldsOf, joinParagraphs, type Reading, textOf } from "./values.ts";
+import { joinParagraphs, type Reading, textOf } from "./values.ts";
 
 /** Slack's own text of a message that has only blocks. */
 const noPreview = "[no preview available]";
 
 /**
- * Returns the words once. Slack shows the blocks, and the text in notifications. A person's text has the same words as its rich text,
- * and an app's text may be a summary. Only a table is never in the text.
+ * Returns the words once. People see the blocks of an app's message, whose text may be a summary for notifications. A person's text is
+ * what was written, the rich text has the same words with their form, and a pasted table is only in a block.
  */
-export function wordsOf({ text, blocks }: { text?: unknown; blocks?: unknown }, reading: Reading): string {
+export function wordsOf(
+  { text, blocks }: { text?: unknown; blocks?: unknown },
+  { reading, isApp }: { reading: Reading; isApp: boolean },
+): string {
   const written = mrkdwnToMarkdown(textOf(text, reading), reading).trim();
   const summary = written === noPreview ? "" : written;
-  const shown = blocksToMarkdown(blocks, reading).trim();
-  if (summary === "" || shown === "") return shown || summary;
-  const types = Array.isArray(blocks) ? blocks.map((block) => fieldsOf(block).type) : [];
-  if (types.includes("rich_text")) return shown;
+  const parts = readBlocks(blocks, reading);
+  const shown = joinBlocks(parts);
+  if (isApp && (summary === "" || shown === "")) return shown || summary;
+  if (isApp) return parts.every(isTable) || shown.length < summary.length ? join(summary, shown) : shown;
+  const richText = joinBlocks(parts.filter(isRichText));
+  if (richText !== "" && toLetters(richText) === toLetters(summary)) return shown;
+  return join(summary, joinBlocks(parts.filter((part) => !isRichText(part))));
+}
+
+function isTable({ type }: BlockText): boolean {
+  return type === "table" || type === "data_table";
+}
+
+function isRichText({ type }: BlockText): boolean {
+  return type === "rich_text";
+}
+
+/** Keeps one of them if it has all words of the other. */
+function join(summary: string, shown: string): string {
   const [summaryLetters, shownLetters] = [toLetters(summary), toLetters(shown)];
-  if (shownLetters.includes(summaryLetters)) return shown;
   if (summaryLetters.includes(shownLetters)) return summary;
-  const isOnlyTables = types.every((type) => type === "table" || type === "data_table");
-  return shown.length > summary.length && !isOnlyTables ? shown : joinParagraphs([summary, shown]);
+  return shownLetters.includes(summaryLetters) ? shown : joinParagraphs([summary, shown]);
 }
 
 /** The same words may have other marks. */

@@ -1,12 +1,13 @@
 /** The history of a thread for the agent: the newest messages within the contract's limits, oldest first. */
 
-import { maxHistoryBytes, maxHistoryItems, maxHistoryTextLength } from "../../../../contracts/limits.ts";
+import { cutText, maxHistoryBytes, maxHistoryItems, maxHistoryTextLength } from "../../../../contracts/limits.ts";
 import type { ExecuteTaskParams } from "../../../../contracts/methods.ts";
-import { truncate } from "../../../shared/untrusted-input.ts";
 import type { UserMessage } from "../../task/messages.ts";
 import type { Locale } from "../../task/task.ts";
 import type { PostedMessage, PostKey } from "../api/slack.ts";
-import { readUserText, unescapeMrkdwn } from "../api/user-text.ts";
+import { mrkdwnToMarkdown } from "../context/mrkdwn.ts";
+import { addNames, type NameOf } from "../context/names.ts";
+import { createReading, textOf } from "../context/values.ts";
 import { answerPart, insteadPart, plainPart } from "./blocks.ts";
 import { referenceText } from "./outcome-text.ts";
 
@@ -15,38 +16,50 @@ const locales: readonly Locale[] = ["en", "ja"];
 type HistoryItem = NonNullable<ExecuteTaskParams["history"]>[number];
 
 /**
- * Includes the messages that people wrote before `message`, and the agents' answers. Leaves out placeholders, questions, refusals
- * and the posts of other bots, which are not part of this conversation.
+ * Includes the messages that people and other apps wrote before `message`, and the agents' answers, in Markdown. Leaves out placeholders,
+ * questions, refusals and notices of Slack. `nameOf` finds the names of the writers and of the ids in their texts.
  */
 export function createThreadHistory(options: {
   /** All messages of the thread, in any order. */
   messages: readonly PostedMessage[];
-  message: Pick<UserMessage, "ts" | "botUsers" | "about">;
+  message: Pick<UserMessage, "ts" | "about">;
+  nameOf?: NameOf | undefined;
 }): HistoryItem[] {
-  const { messages, message } = options;
+  const { messages, message, nameOf = () => undefined } = options;
   const earlier = messages
     // The message that is asked about is the request itself.
     .filter(({ ts }) => Number(ts) < Number(message.ts) && ts !== message.about?.ts)
     .sort((a, b) => Number(a.ts) - Number(b.ts))
-    .flatMap((posted) => toHistoryItem(posted, message.botUsers ?? []));
+    .flatMap((posted) => toHistoryItem(posted, nameOf));
   return keepNewest(earlier);
 }
 
-function toHistoryItem({ ts, text, from, user, key }: PostedMessage, botUsers: readonly string[]): HistoryItem[] {
-  if (from === "other_bot") return [];
-  if (from === "self" && (key === undefined || !isAnswer(key.part))) return [];
-  const itemText =
-    key === undefined ? readUserText({ text, botUsers }) : findAnswer({ text: unescapeMrkdwn(text), key });
-  if (itemText.trim() === "") return [];
-  const role = from === "self" ? "assistant" : "user";
+function toHistoryItem(posted: PostedMessage, nameOf: NameOf): HistoryItem[] {
+  const { ts, from, user, name, text: words, markdown = words } = posted;
+  const written = from === "self" ? answerMarkdown(posted) : markdown;
+  if (written.trim() === "") return [];
+  const text = cutText(addNames(written, nameOf), maxHistoryTextLength);
+  if (from === "self") return [{ role: "assistant", text, ts }];
+  if (from === "other_bot") return [{ role: "user", text, ts, bot: true, ...(name === undefined ? {} : { name }) }];
+  const writer = nameOf(user ?? "");
   return [
     {
-      role,
-      text: truncate(itemText, maxHistoryTextLength),
-      ...(from === "person" && user ? { user_id: user } : {}),
+      role: "user",
+      text,
+      ...(user ? { user_id: user } : {}),
       ts,
+      ...(writer === undefined ? {} : { name: writer }),
     },
   ];
+}
+
+/** Returns "" for a post that is no answer. Slack's text of an answer is what Sekisho wrote, and its blocks are what Slack made of that. */
+function answerMarkdown({ text, key }: PostedMessage): string {
+  if (key === undefined || !isAnswer(key.part)) return "";
+  const reading = createReading({ botUsers: [] });
+  const markdown = mrkdwnToMarkdown(findAnswer({ text: textOf(text, reading), key }), reading);
+  // Separates marks from letters, which Markdown does not need.
+  return markdown.replaceAll("\u200B", "");
 }
 
 /**

@@ -26,11 +26,12 @@ describe("the messages of a thread", () => {
         ...nothing,
         ts: asked.ts,
         text: `<@${workspace.botUser}> What is a sekisho?`,
+        markdown: `@${workspace.botUser} What is a sekisho?`,
         from: "person",
         user: workspace.person,
       },
       { ...nothing, ts, text, key: { requestId, part: 3 }, from: "self", user: workspace.botUser },
-      { ...nothing, ts: other.ts, text: "Buy now!", from: "other_bot", user: other.user },
+      { ...nothing, ts: other.ts, text: "Buy now!", from: "other_bot", user: other.user, name: "UOTHERBOT" },
     ]);
   });
 
@@ -110,6 +111,32 @@ describe("a page of a thread", () => {
   it("has no text of a deleted message whose place Slack keeps", () => {
     const tombstone = { ts: "1.1", subtype: "tombstone", user: "USLACKBOT", text: "This message was deleted." };
     expect(read({ messages: [tombstone] }).posts).toMatchObject([{ ts: "1.1", text: "" }]);
+  });
+
+  it("has all words of another app's post, and the app's name", () => {
+    const attachments = [{ color: "danger", title: "DiskFull", fields: [{ title: "host", value: "web-3" }] }];
+    const alert = { ts: "1.1", text: "", bot_id: "B2", attachments };
+    const posts = [
+      { ...alert, username: "Alert\nmanager", bot_profile: { name: "Hooks" } },
+      { ...alert, bot_profile: { name: "Hooks" } },
+      { ...alert, username: 7 },
+    ];
+    const markdown = "(danger) DiskFull\nhost: web-3";
+    expect(read({ messages: posts }).posts).toMatchObject([
+      { markdown, name: "Alert manager" },
+      { markdown, name: "Hooks" },
+      { markdown },
+    ]);
+  });
+
+  it("has no words of Slack's own notices", () => {
+    const messages = ["channel_join", "pinned_item", "reminder_add", "huddle_thread"].map((subtype, index) => ({
+      ts: `${index + 1}.1`,
+      subtype,
+      user: "U1",
+      text: "<@U1> has joined",
+    }));
+    for (const post of read({ messages }).posts) expect([post.text, post.markdown]).toEqual(["", undefined]);
   });
 
   it("has no key on another app's post or a person's, whatever metadata they carry", () => {
@@ -294,7 +321,7 @@ describe("a single message", () => {
   it("is read with its files, in a thread and outside of one, and not if it is gone", async () => {
     const { api, asked, fakeSlack, common } = client();
     const read = (ts: string, threadTs?: string) => api().message({ ...common, ts, threadTs });
-    expect(await read(asked.ts)).toEqual({ text: `<@${workspace.botUser}> What is a sekisho?`, files: [] });
+    expect(await read(asked.ts)).toEqual({ text: `@${workspace.botUser} What is a sekisho?`, files: [] });
     const files = [{ name: "a.csv", mimetype: "text/csv", bytes: new Uint8Array(3) }];
     const { apiUrl: eventsUrl } = fakeSlack;
     for (let replies = 0; replies < 7; replies++) fakeSlack.reply({ eventsUrl, text: "more", threadTs: asked.ts });
@@ -308,6 +335,16 @@ describe("a single message", () => {
     expect(await read("1.000001")).toBeUndefined();
     const elsewhere = api().message({ ...common, channel: "CWITHOUT", ts: "1.1", threadTs: undefined });
     expect((await failure(elsewhere)).kind).toBe("gone");
+  });
+
+  it("is cut, not refused, if it is longer than a text may be", async () => {
+    const blocks = Array.from({ length: 20 }, () => ({ type: "section", text: { type: "mrkdwn", text: "x".repeat(3000) } }));
+    const messages = [{ ts: "1.1", text: "", bot_id: "B2", blocks }];
+    const { url } = await serve(() => Response.json({ ok: true, messages }));
+    const { api, common } = client();
+    const read = await api({ apiUrl: `${url}/api/` }).message({ ...common, ts: "1.1", threadTs: undefined });
+    expect(read?.text).toHaveLength(40_000);
+    expect(read?.text).toMatch(/…\(cut\)$/);
   });
 
   it("without a text of its own has those of its attachments", async () => {

@@ -174,6 +174,7 @@ export const samples: readonly Sample[] = [
   {
     name: "an issue of Sentry with a text that only sums it up",
     message: {
+      bot_id: "B0SENTRY",
       text: "TypeError in checkout",
       blocks: [
         { type: "section", text: mrkdwn(":red_circle: <https://sentry.example/1|*TypeError: x is undefined*>") },

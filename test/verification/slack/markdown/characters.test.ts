@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { unescapeMrkdwn } from "../../../../lambdas/verification/slack/api/user-text.ts";
+import { unescapeMrkdwn } from "../../../../lambdas/verification/slack/context/mrkdwn.ts";
 import { escapeMrkdwn } from "../../../../lambdas/verification/slack/markdown/characters.ts";
 import { forAll } from "../../../doubles/for-all.ts";
 

@@ -1,4 +1,4 @@
-/** What the Execution zone gets to read of a thread: within the contract's limits, and only of people and the bot. */
+/** What the Execution zone gets to read of a thread, within the contract's limits. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { executeTaskParamsSchema } from "../../../../contracts/methods.ts";
@@ -13,14 +13,16 @@ import {
   questionPart,
 } from "../../../../lambdas/verification/slack/messages/blocks.ts";
 import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
+import { readMessageText } from "../../../../lambdas/verification/slack/context/message.ts";
 import { createThreadHistory } from "../../../../lambdas/verification/slack/messages/thread-history.ts";
 import type { Task, TaskOutcome } from "../../../../lambdas/verification/task/task.ts";
 import { sampleTask } from "../../task/sample.ts";
 
-const message = { ts: "1000.000000", botUsers: ["UBOT"] };
+const message = { ts: "1000.000000" };
 
 function said(ts: number, text: string, other: Partial<PostedMessage> = {}): PostedMessage {
-  return { ts: ts.toFixed(6), text, key: undefined, from: "person", user: "U1", fileIds: [], ...other };
+  const markdown = readMessageText({ message: { text }, botUsers: ["UBOT"], maxLength: 40_000 });
+  return { ts: ts.toFixed(6), text, markdown, key: undefined, from: "person", user: "U1", fileIds: [], ...other };
 }
 
 function ours(ts: number, text: string, part: number | undefined): PostedMessage {
@@ -58,9 +60,37 @@ describe("the history of a thread", () => {
     expect(createThreadHistory({ messages: [said(1000, "the message"), said(1001, "later")], message })).toEqual([]);
   });
 
-  it("has nothing of other bots, and of ours neither placeholders nor questions nor what is no words", () => {
+  it("has the posts of other apps, with their names", () => {
+    const alert = { from: "other_bot", user: "U0ALERT", name: "Alertmanager", markdown: "(danger) **DiskFull**" } as const;
+    const messages = [said(1, "DiskFull", alert), said(2, "deployed", { from: "other_bot", user: undefined })];
+    expect(createThreadHistory({ messages, message })).toEqual([
+      { role: "user", text: "(danger) **DiskFull**", bot: true, name: "Alertmanager", ts: "1.000000" },
+      { role: "user", text: "deployed", bot: true, ts: "2.000000" },
+    ]);
+  });
+
+  it("has our answers in Markdown again", () => {
+    const text = "See <https://example.com/a|the docs> for *details* of 1 &lt; 2.\n• one\n```a &amp; b```\n日\u200B*本*\u200B語";
+    const messages = [ours(1, text, answerPart)];
+    expect(createThreadHistory({ messages, message })[0]?.text).toBe(
+      "See [the docs](https://example.com/a) for **details** of 1 < 2.\n- one\n```\na & b\n```\n日**本**語",
+    );
+  });
+
+  it("names people and channels, where the names are known", () => {
+    const messages = [said(1, "<@U2> asked in <#C1>, <@U3> too")];
+    const nameOf = (id: string) => ({ U2: "kim", C1: "ops" })[id];
+    expect(createThreadHistory({ messages, message, nameOf })[0]?.text).toBe("@kim (U2) asked in #ops (C1), @U3 too");
+  });
+
+  it("says that a message is cut, after it was converted", () => {
+    const [item] = createThreadHistory({ messages: [said(1, "*a* ".repeat(1500))], message });
+    expect(item?.text).toHaveLength(4000);
+    expect(item?.text.endsWith("**a**…(cut)") || item?.text.endsWith("…(cut)")).toBe(true);
+  });
+
+  it("has of ours neither placeholders nor questions nor what is no words", () => {
     const messages = [
-      said(1, "of another bot", { from: "other_bot" }),
       ...[placeholderPart, insteadPart, questionPart, openingPart, filesPart, undefined].map((part, n) =>
         ours(10 + n, "ours, and no answer", part),
       ),
@@ -98,8 +128,10 @@ describe("the history of a thread", () => {
           expect(item.text.isWellFormed()).toBe(true);
         }
         // The newest without a gap: each that could have been there is, from the last one on.
-        const all = createThreadHistory({ messages: messages.map((each) => ({ ...each, text: "x" })), message });
-        const meant = messages.filter(({ from, text: words }) => from !== "other_bot" && words.trim() !== "");
+        const all = createThreadHistory({ messages: messages.map((each) => ({ ...each, text: "x", markdown: "x" })), message });
+        const meant = messages.filter(({ from, text: words, markdown = words }) =>
+          from === "self" ? words.trim() !== "" : markdown.trim() !== "",
+        );
         const newest = meant.slice(meant.length - history.length).map(({ ts }) => ts);
         if (meant.length <= 50) expect(all.length).toBeGreaterThanOrEqual(history.length);
         expect(history.map(({ ts }) => ts)).toEqual(newest);
