@@ -119,7 +119,17 @@ export function createVerificationWorker(options: {
   });
   const { concurrency: slots } = config.limits;
   const findTaskContext = createFindTaskContext({ slack, settings: config.slack.context, now });
-  const answering = { findTaskContext, files, usageHistory, questions, readOverview, streaming, destinations, slots, stopping };
+  const answering = {
+    findTaskContext,
+    files,
+    usageHistory,
+    questions,
+    readOverview,
+    streaming,
+    destinations,
+    slots,
+    stopping,
+  };
   const runAct = createRunAct({ ...shared, ...answering });
   return createWorker({
     store,

@@ -79,7 +79,13 @@ describe("what is for the bot", () => {
     it.each([
       ["nothing", undefined],
       ["no list", "C1"],
-      ["things of other types", [{ type: "slack#/types/canvas_id", value: "F1" }, { type: "slack#/types/thread_ts", value: "1.1" }]],
+      [
+        "things of other types",
+        [
+          { type: "slack#/types/canvas_id", value: "F1" },
+          { type: "slack#/types/thread_ts", value: "1.1" },
+        ],
+      ],
       ["ids that are none", [channel({ id: "C1" }), channel("../C1"), channel("C".repeat(65)), message("C1"), null, 7]],
       ["a time that is none", [message({ channel_id: "C1", message_ts: "now" }), message({ channel_id: "C1" })]],
     ])("is a direct message with %s", (_name, entities) => {
@@ -139,12 +145,9 @@ describe("a reply in a thread that does not speak to the bot", () => {
     ["yes, please", "yes, please"],
     ["ask <@U0USER0002> too", "ask @U0USER0002 too"],
     ["see <https://example.com>", "see https://example.com"],
-  ])(
-    "goes on as unaddressed, since its thread may be one of the bot: %s",
-    (text, shown) => {
-      expect(askedOf(reply(text))).toMatchObject({ text: shown, unaddressed: true, threadTs: "1762750000.000100" });
-    },
-  );
+  ])("goes on as unaddressed, since its thread may be one of the bot: %s", (text, shown) => {
+    expect(askedOf(reply(text))).toMatchObject({ text: shown, unaddressed: true, threadTs: "1762750000.000100" });
+  });
 
   it("keeps its files, also without a text", () => {
     const files = fixture("file-share").event.files;
@@ -375,7 +378,9 @@ describe("a forwarded message", () => {
   });
 
   it("is not the preview of a link", () => {
-    const preview = [{ is_msg_unfurl: true, text: "The backup failed", from_url: "https://team.slack.com/archives/C1/p1" }];
+    const preview = [
+      { is_msg_unfurl: true, text: "The backup failed", from_url: "https://team.slack.com/archives/C1/p1" },
+    ];
     const text = `<@${botUser}> see <https://team.slack.com/archives/C1/p1>`;
     expect(askedOf(withEvent("app-mention", { text, attachments: preview })).text).toBe(
       "see https://team.slack.com/archives/C1/p1\n\nLink preview: The backup failed",
@@ -394,7 +399,13 @@ describe("a forwarded message", () => {
 describe("the text", () => {
   it("has the table that a person pasted", () => {
     const cell = (text: string) => ({ type: "raw_text", text });
-    const table = { type: "table", rows: [[cell("host"), cell("disk")], [cell("web-3"), cell("97 %")]] };
+    const table = {
+      type: "table",
+      rows: [
+        [cell("host"), cell("disk")],
+        [cell("web-3"), cell("97 %")],
+      ],
+    };
     expect(askedOf(withEvent("message-im", { text: "which?", blocks: [table] })).text).toBe(
       "which?\n\n| host | disk |\n| --- | --- |\n| web-3 | 97 % |",
     );

@@ -172,7 +172,10 @@ describe("names", () => {
     const found = await Promise.all(
       [workspace.person, "UHANAKO"].map((user) => zone.find({ message: { user, open } })),
     );
-    expect(found.map(({ context }) => context?.open?.map(({ name }) => name))).toEqual([["random"], ["random", "board"]]);
+    expect(found.map(({ context }) => context?.open?.map(({ name }) => name))).toEqual([
+      ["random"],
+      ["random", "board"],
+    ]);
   });
 
   it("are not asked for where the configuration switches them off", async () => {
@@ -210,7 +213,10 @@ describe("the channel", () => {
     const { context } = await lookups().find({ message: { channel: "CPRIVATE", user: "UHANAKO" } });
     expect(context).toEqual({ channel_name: "board", channel_kind: "private" });
     const { url } = await serve(() => Response.json({ ok: true, channel: { id: "C1", name: "x", is_member: true } }));
-    expect((await lookups({ apiUrl: `${url}/` }).find()).context).toEqual({ channel_name: "x", channel_kind: "private" });
+    expect((await lookups({ apiUrl: `${url}/` }).find()).context).toEqual({
+      channel_name: "x",
+      channel_kind: "private",
+    });
   });
 
   it("has no name in a direct message of several people", async () => {

@@ -30,7 +30,11 @@ export const conversationMethods: Methods<"conversations"> = {
     const isShared = sharedWith !== undefined;
     if (direct) return { channel: { id, is_im: true, is_ext_shared: isShared } };
     const kind = { is_channel: !isPrivate, is_group: isPrivate, is_im: false, is_mpim: false, is_private: isPrivate };
-    const notes = { topic: { value: topic, creator: "", last_set: 0 }, is_member: !withoutBot, is_ext_shared: isShared };
+    const notes = {
+      topic: { value: topic, creator: "", last_set: 0 },
+      is_member: !withoutBot,
+      is_ext_shared: isShared,
+    };
     return { channel: { id, name, ...kind, ...notes } };
   },
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { executeTaskParamsSchema } from "../../../../contracts/methods.ts";
 import type { PostedMessage } from "../../../../lambdas/verification/slack/api/slack.ts";
+import { readMessageText } from "../../../../lambdas/verification/slack/context/message.ts";
 import {
   answerPart,
   filesPart,
@@ -13,7 +14,6 @@ import {
   questionPart,
 } from "../../../../lambdas/verification/slack/messages/blocks.ts";
 import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
-import { readMessageText } from "../../../../lambdas/verification/slack/context/message.ts";
 import { createThreadHistory } from "../../../../lambdas/verification/slack/messages/thread-history.ts";
 import type { Task, TaskOutcome } from "../../../../lambdas/verification/task/task.ts";
 import { sampleTask } from "../../task/sample.ts";
@@ -61,7 +61,12 @@ describe("the history of a thread", () => {
   });
 
   it("has the posts of other apps, with their names", () => {
-    const alert = { from: "other_bot", user: "U0ALERT", name: "Alertmanager", markdown: "(danger) **DiskFull**" } as const;
+    const alert = {
+      from: "other_bot",
+      user: "U0ALERT",
+      name: "Alertmanager",
+      markdown: "(danger) **DiskFull**",
+    } as const;
     const messages = [said(1, "DiskFull", alert), said(2, "deployed", { from: "other_bot", user: undefined })];
     expect(createThreadHistory({ messages, message })).toEqual([
       { role: "user", text: "(danger) **DiskFull**", bot: true, name: "Alertmanager", ts: "1.000000" },
@@ -70,7 +75,8 @@ describe("the history of a thread", () => {
   });
 
   it("has our answers in Markdown again", () => {
-    const text = "See <https://example.com/a|the docs> for *details* of 1 &lt; 2.\n• one\n```a &amp; b```\n日\u200B*本*\u200B語";
+    const text =
+      "See <https://example.com/a|the docs> for *details* of 1 &lt; 2.\n• one\n```a &amp; b```\n日\u200B*本*\u200B語";
     const messages = [ours(1, text, answerPart)];
     expect(createThreadHistory({ messages, message })[0]?.text).toBe(
       "See [the docs](https://example.com/a) for **details** of 1 < 2.\n- one\n```\na & b\n```\n日**本**語",
@@ -81,6 +87,21 @@ describe("the history of a thread", () => {
     const messages = [said(1, "<@U2> asked in <#C1>, <@U3> too")];
     const nameOf = (id: string) => ({ U2: "kim", C1: "ops" })[id];
     expect(createThreadHistory({ messages, message, nameOf })[0]?.text).toBe("@kim (U2) asked in #ops (C1), @U3 too");
+  });
+
+  it("names the writers, where their names are known", () => {
+    const messages = [
+      said(1, "one", { user: "U2" }),
+      said(2, "two", { user: "U3" }),
+      said(3, "three", { user: undefined }),
+    ];
+    const nameOf = (id: string) => ({ U2: "kim" })[id];
+    const history = createThreadHistory({ messages, message, nameOf });
+    expect(history.map(({ user_id, name }) => [user_id, name])).toEqual([
+      ["U2", "kim"],
+      ["U3", undefined],
+      [undefined, undefined],
+    ]);
   });
 
   it("says that a message is cut, after it was converted", () => {
@@ -128,7 +149,10 @@ describe("the history of a thread", () => {
           expect(item.text.isWellFormed()).toBe(true);
         }
         // The newest without a gap: each that could have been there is, from the last one on.
-        const all = createThreadHistory({ messages: messages.map((each) => ({ ...each, text: "x", markdown: "x" })), message });
+        const all = createThreadHistory({
+          messages: messages.map((each) => ({ ...each, text: "x", markdown: "x" })),
+          message,
+        });
         const meant = messages.filter(({ from, text: words, markdown = words }) =>
           from === "self" ? words.trim() !== "" : markdown.trim() !== "",
         );
