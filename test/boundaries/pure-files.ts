@@ -5,6 +5,7 @@ export const pureFolders: readonly string[] = [
   "contracts/a2a/",
   "lambdas/execution/methods/",
   "lambdas/verification/gate/",
+  "lambdas/verification/slack/context/",
   "lambdas/verification/slack/markdown/",
   "lambdas/verification/slack/messages/",
   "lambdas/verification/task/",

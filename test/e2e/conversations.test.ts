@@ -145,16 +145,20 @@ const stories = {
     await world.over(first.requestId);
     const { eventsUrl, fakeSlack } = world;
     const threadTs = first.message.ts;
-    fakeSlack.postAsOtherBot({ channel: first.message.channel, threadTs, text: "noise of another bot" });
-    const second = fakeSlack.reply({ eventsUrl, threadTs, text: "private second" });
+    const attachments = [{ color: "danger", title: "DiskFull", fields: [{ title: "host", value: "web-3" }] }];
+    fakeSlack.postAsOtherBot({ channel: first.message.channel, threadTs, text: "", attachments });
+    const forwards = [{ is_share: true, is_msg_unfurl: true, author_name: "robin", text: "The *backup* failed" }];
+    const second = fakeSlack.reply({ eventsUrl, threadTs, text: "private second", attachments: forwards });
     await world.over(second.requestId);
     // The record that is over holds them no more.
     const sent = world.observations.map(({ task }) => task).filter(({ id }) => id === second.requestId);
     const params = sent.find((task) => task.call?.params !== undefined)?.call?.params;
-    expect(params).toMatchObject({ text: "private second", thread_ts: threadTs });
+    const quotation = "Forwarded message from robin:\n> The **backup** failed";
+    expect(params).toMatchObject({ text: `private second\n\n${quotation}`, thread_ts: threadTs });
     expect(params?.history).toEqual([
       expect.objectContaining({ role: "user", text: "private first", user_id: "UPERSON" }),
       expect.objectContaining({ role: "assistant", text: expect.stringContaining("I'm the echo agent") }),
+      expect.objectContaining({ role: "user", text: "(danger) DiskFull\nhost: web-3", bot: true, name: "UOTHERBOT" }),
     ]);
     expect(textsOf(fakeSlack.thread(first.message))).toMatch(/You wrote:\nprivate second/);
   },

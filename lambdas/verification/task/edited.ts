@@ -104,13 +104,14 @@ function withNewText(task: Task, { message }: EventOf<"message_edited">): Task {
 }
 
 /**
- * In a Slack Connect channel, only the record knows the bot's user of the other workspace. A message of an earlier version has Slack's
- * notation `<@U…>`.
+ * In a Slack Connect channel, only the record knows the bot's user of the other workspace. The mentions of the others are removed already,
+ * except from quotations. A message of an earlier version has Slack's notation `<@U…>`.
  */
-function textOf({ text }: UserMessage, { botUsers = [] }: Pick<UserMessage, "botUsers">): string {
-  return text
+function textOf(message: UserMessage, known: Pick<UserMessage, "botUsers">): string {
+  const otherUsers = (known.botUsers ?? []).filter((user) => !message.botUsers?.includes(user));
+  return message.text
     .replace(/<@([A-Z0-9]+)(?:\|[^<>]*)?>[ \t]*|@([A-Z0-9]+)\b[ \t]*/g, (mention, user?: string, id?: string) =>
-      botUsers.includes(user ?? id ?? "") ? "" : mention,
+      otherUsers.includes(user ?? id ?? "") ? "" : mention,
     )
     .trim();
 }

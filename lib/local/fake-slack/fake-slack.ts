@@ -2,6 +2,7 @@
 import { type Log, silentLog } from "../../../lambdas/shared/log.ts";
 import { createListeners } from "../listeners.ts";
 import type { Fault } from "./faults.ts";
+import type { FakeSlackMessage } from "./messages.ts";
 import { createPersons } from "./persons.ts";
 import type { FakeSlackCaller } from "./reply.ts";
 import { type FakeSlackCall, startSlackServer } from "./server.ts";
@@ -59,7 +60,7 @@ export async function startFakeSlack({
     modals: state.modals.all,
     file: files.find,
     /** Another app posts. */
-    postAsOtherBot: (post: { channel: string; threadTs?: string; text: string }) =>
+    postAsOtherBot: (post: Pick<FakeSlackMessage, "channel" | "threadTs" | "text" | "blocks" | "attachments">) =>
       messages.add({ ...post, user: otherBot.user }),
     /** Somebody approves the app's installation there. The code is good for one `oauth.v2.access`. */
     authorize: (caller: FakeSlackCaller) => ({ code: tokens.authorize(caller) }),

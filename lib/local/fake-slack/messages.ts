@@ -21,6 +21,8 @@ const messageSchema = z.object({
     .array(z.looseObject({ type: z.string() }))
     .readonly()
     .optional(),
+  /** What an app wrote there, or a message that a person forwards. */
+  attachments: z.array(z.looseObject({})).readonly().optional(),
   files: z.array(fileSchema).readonly().optional(),
   /** A message that is written piece by piece. `open` until the bot, Slack or a person ends it. */
   stream: z.object({ state: z.enum(["open", "closed", "stopped_by_user"]), startedAtMs: z.number() }).optional(),

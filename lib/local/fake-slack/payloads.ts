@@ -5,7 +5,7 @@
  */
 import type { FakeSlackButton, FakeSlackVote } from "./blocks.ts";
 import type { FakeSlackMessage } from "./messages.ts";
-import { toSlackFile, toSlackMessage, writerFields } from "./slack-message.ts";
+import { attachmentFields, toRichText, toSlackFile, toSlackMessage, writerFields } from "./slack-message.ts";
 import { type OpenModal, toViewPayload } from "./views.ts";
 import {
   type FakeSlackChannel,
@@ -19,7 +19,7 @@ import {
 
 const token = "retired-verification-token";
 
-type PostedMessage = Pick<FakeSlackMessage, "channel" | "ts" | "threadTs" | "user" | "text" | "files">;
+type PostedMessage = Pick<FakeSlackMessage, "channel" | "ts" | "threadTs" | "user" | "text" | "files" | "attachments">;
 
 type PostedEvent = { event: "app_mention" | "message"; message: PostedMessage; eventId?: string; filesUrl?: string };
 
@@ -29,14 +29,13 @@ type PostedEvent = { event: "app_mention" | "message"; message: PostedMessage; e
  */
 export function createEventPayload({
   event,
-  message: { channel, ts, threadTs, user, text, files = [] },
+  message: { channel, ts, threadTs, user, text, files = [], attachments = [] },
   eventId = `Ev${event === "message" ? "M" : "A"}${ts.replace(".", "")}`,
   filesUrl = "http://127.0.0.1/",
 }: PostedEvent) {
   const isPerson = findFakePerson(user) !== undefined;
   const team = findFakePerson(user)?.team ?? workspace.team;
   const isMessage = event === "message";
-  const section = { type: "rich_text_section", elements: [{ type: "text", text }] };
   const attached = {
     files: files.map((file) => toSlackFile({ file, filesUrl })),
     upload: false,
@@ -53,7 +52,8 @@ export function createEventPayload({
       text,
       team,
       ...(team !== findTeamOfChannel(channel).id && { user_team: team, source_team: team }),
-      blocks: [{ type: "rich_text", block_id: "b1", elements: [section] }],
+      ...(text !== "" && { blocks: [toRichText(text)] }),
+      ...attachmentFields(attachments),
       ...(files.length > 0 && attached),
       ...(threadTs !== undefined && { thread_ts: threadTs }),
       channel,

@@ -49,6 +49,8 @@ type Post = {
   threadTs?: string | undefined;
   files?: readonly FileOfPerson[];
   fileIds?: readonly string[];
+  /** Messages that the person forwards. */
+  attachments?: FakeSlackMessage["attachments"];
 };
 
 type ChangedPost = { eventsUrl: string; channel: string; ts: string };
@@ -82,7 +84,7 @@ export function createPersons({ state, signingSecret, retryDelaysMs, answerTimeo
   /** `mention`: the bot user that the text mentions. */
   function post({ eventsUrl, text, threadTs, ...given }: Post, mention?: string): PostedByFakePerson {
     const channel = findChannel(given.channel);
-    const { user = firstPerson(channel), files = [], fileIds = [] } = given;
+    const { user = firstPerson(channel), files = [], fileIds = [], attachments } = given;
     if (threadTs !== undefined && messages.find({ channel: channel.id, ts: threadTs }) === undefined) {
       throw new Error("The fake Slack has no such thread.");
     }
@@ -95,6 +97,7 @@ export function createPersons({ state, signingSecret, retryDelaysMs, answerTimeo
       user,
       text: mention === undefined ? typed : `<@${mention}> ${typed}`.trimEnd(),
       ...(attached.length > 0 && { files: attached }),
+      ...(attachments !== undefined && { attachments }),
     });
     const event = mention === undefined ? "message" : "app_mention";
     return {

@@ -1,4 +1,5 @@
 /** Messages and files as the Web API and events show them. */
+import { unescapeMrkdwn } from "../../../lambdas/verification/slack/context/mrkdwn.ts";
 import type { FakeSlackFile } from "./files.ts";
 import type { FakeSlackMessage } from "./messages.ts";
 import type { MethodArgs } from "./reply.ts";
@@ -8,7 +9,21 @@ type ShownMessage = { message: FakeSlackMessage; withMetadata?: boolean; filesUr
 
 /** `filesUrl` is the fake Slack's address, and ends with a slash. */
 export function toSlackMessage({
-  message: { channel, ts, threadTs, user, text, metadata, blocks, files, stream, edited, unfurls, isDeleted },
+  message: {
+    channel,
+    ts,
+    threadTs,
+    user,
+    text,
+    metadata,
+    blocks,
+    attachments = [],
+    files,
+    stream,
+    edited,
+    unfurls,
+    isDeleted,
+  },
   withMetadata = true,
   filesUrl,
 }: ShownMessage) {
@@ -20,7 +35,7 @@ export function toSlackMessage({
     type: "message",
     ...writerFields(user, team),
     text,
-    ...previews({ text, unfurls }),
+    ...attachmentFields([...attachments, ...previews({ text, unfurls })]),
     ts,
     team,
     ...inThread,
@@ -71,7 +86,22 @@ export function readUnfurling({ unfurl_links: links, unfurl_media: media }: Meth
 }
 
 /** Slack's previews: one attachment per link. */
-function previews({ text, unfurls }: { text: string; unfurls?: true | undefined }): { attachments?: unknown[] } {
+function previews({ text, unfurls }: { text: string; unfurls?: true | undefined }) {
   const addresses = unfurls === undefined ? [] : (text.match(/https?:\/\/[^\s|<>()]+/g) ?? []);
-  return addresses.length === 0 ? {} : { attachments: addresses.map((address) => ({ from_url: address })) };
+  return addresses.map((address) => ({ from_url: address }));
+}
+
+/** Slack leaves the field out if there are none. */
+export function attachmentFields(attachments: readonly object[]): { attachments?: readonly object[] } {
+  return attachments.length === 0 ? {} : { attachments };
+}
+
+/** The rich text of a text in mrkdwn: mentions are elements of their own, and the rest is not escaped. */
+export function toRichText(text: string): object {
+  const pieces = text.split(/<@([A-Z0-9]+)(?:\|[^<>]*)?>/);
+  const elements = pieces.flatMap((piece, index) => {
+    if (index % 2 === 1) return [{ type: "user", user_id: piece }];
+    return piece === "" ? [] : [{ type: "text", text: unescapeMrkdwn(piece) }];
+  });
+  return { type: "rich_text", block_id: "b1", elements: [{ type: "rich_text_section", elements }] };
 }

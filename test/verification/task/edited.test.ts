@@ -118,6 +118,7 @@ describe("a version of a message", () => {
     [true, { text: original.text, editedTs: "6.6" }],
     [false, { text: original.text, editedTs: "6.6", files: [file] }],
     [false, { text: `<@U9> ${original.text}`, editedTs: "6.6", files: [file] }],
+    [false, { text: `@U9 ${original.text}`, editedTs: "6.6", files: [file] }],
     [false, { text: "And who?", editedTs: "5.5", files: [file] }],
     [false, { text: "And who?", editedTs: "4.4", files: [file] }],
   ])("is new: %s, by its time, its text and its files", (expected, change) => {

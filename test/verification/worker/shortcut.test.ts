@@ -93,6 +93,14 @@ describe("a message that a person asks about", () => {
     expect(JSON.stringify(world.records.get(requestId))).not.toMatch(/gate is closed|Translate/);
   });
 
+  it("is cut below an instruction where both together are too long", async () => {
+    const world = createWorld({ inSlack: [{ ts: aboutTs, text: "line\n".repeat(8000).trim() }] });
+    await world.deliver(submitted(1, "Translate")).run();
+    const text = String(world.sent[0]?.text);
+    expect(text).toHaveLength(40_000);
+    expect(text).toMatch(/^Translate\n\n> line\n.*…\(cut\)$/s);
+  });
+
   it("may be old: the age counts from the moment at which it was chosen", async () => {
     const ts = `${askedAtMs / 1000 - 30 * 24 * 3600}.000100`;
     const world = createWorld({ inSlack: [{ ts, text: "Long ago" }] });

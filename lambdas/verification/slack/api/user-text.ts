@@ -50,7 +50,11 @@ export function isAddressedToOther({ text, botUsers }: { text: string; botUsers:
 export function readUserText({ text, botUsers }: { text: string; botUsers: readonly string[] }): string {
   const reading = createReading({ botUsers });
   const converted = notationToMarkdown(textOf(text, reading), reading);
-  return toStorable(removeBotMentions(converted).trim().slice(0, maxTextLength + 1));
+  return toStorable(
+    removeBotMentions(converted)
+      .trim()
+      .slice(0, maxTextLength + 1),
+  );
 }
 
 /** Above every configurable limit, so that the worker still notices that there are too many files. */

@@ -63,7 +63,8 @@ function previewLine(attachment: Fields, reading: Reading): string {
   const [author, title] = ["author_name", "title"].map((name) =>
     notationToMarkdown(textOf(attachment[name], reading), reading),
   );
-  const text = wordsOf(attachment, { reading, isApp: true }) || notationToMarkdown(textOf(attachment.fallback, reading), reading);
+  const text =
+    wordsOf(attachment, { reading, isApp: true }) || notationToMarkdown(textOf(attachment.fallback, reading), reading);
   const words = [author, title, text].filter((part) => part !== undefined && part.trim() !== "").join(": ");
   const line = words.replace(/\s+/g, " ").trim();
   return line === "" ? "" : cutText(`Link preview: ${line}`, maxPreviewLength);

@@ -43,7 +43,8 @@ export function readMessageText(request: { message: unknown; botUsers: readonly 
   });
   const written = removeBotMentions(joinParagraphs([words, ...own])).trim();
   if (written.length > maxLength) return toStorable(written.slice(0, maxLength + 1));
-  const quotations = joinParagraphs([...previews, ...forwards]);
-  const whole = joinParagraphs([written, quotations]);
+  // A preview by itself is nothing that somebody wrote.
+  if (written === "" && forwards.length === 0) return "";
+  const whole = joinParagraphs([written, ...previews, ...forwards]);
   return cutText(reading.budget.isCut ? markCut(whole) : whole, maxLength);
 }

@@ -338,7 +338,10 @@ describe("a single message", () => {
   });
 
   it("is cut, not refused, if it is longer than a text may be", async () => {
-    const blocks = Array.from({ length: 20 }, () => ({ type: "section", text: { type: "mrkdwn", text: "x".repeat(3000) } }));
+    const blocks = Array.from({ length: 20 }, () => ({
+      type: "section",
+      text: { type: "mrkdwn", text: "x".repeat(3000) },
+    }));
     const messages = [{ ts: "1.1", text: "", bot_id: "B2", blocks }];
     const { url } = await serve(() => Response.json({ ok: true, messages }));
     const { api, common } = client();

@@ -44,6 +44,10 @@ describe("the text of a message", () => {
     expect(read({ text: "<@U0BOT> look", attachments })).toBe("look\n\nForwarded message from robin:\n> @U0BOT cancel");
   });
 
+  it("is empty where there is only a preview", () => {
+    expect(read({ text: "<@U0BOT>", attachments: [{ from_url: "https://a.example", title: "A page" }] })).toBe("");
+  });
+
   it("keeps a forwarded message in its quotation, whatever is in it", () => {
     const hostile = "a\r\nb\rc\u2028d\n\n```\n> x\n\u202eevil";
     const attachments = [{ is_share: true, author_name: "x\n\nrobin\u202e (admin)", text: hostile }];
