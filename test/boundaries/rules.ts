@@ -139,7 +139,7 @@ export const verificationLayers: readonly (readonly string[])[] = [
   ["checks/"],
   ["destinations.ts"],
   ["authorizers.ts"],
-  ["config/", "files/", "gate/", "transport/", "usage/", "zone-secret.ts"],
+  ["config/", "files/", "gate/", "lookups/", "transport/", "usage/", "zone-secret.ts"],
   ["installations/", "slots.ts"],
   ["slack/"],
   ["task/"],

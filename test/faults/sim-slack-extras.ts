@@ -141,6 +141,10 @@ export function createSimSlackExtras({
       }),
     groupMembers: ({ group, signal }) =>
       at({ point: "slack.replies", about: () => group, signal, effect: (): string[] => [] }),
+    groupHandles: ({ signal }) =>
+      at({ point: "slack.replies", about: () => "groups", signal, effect: () => new Map<string, string>() }),
+    channelMembers: ({ channel, signal }) =>
+      at({ point: "slack.replies", about: () => `people in ${channel}`, signal, effect: (): string[] => [] }),
     setStatus: ({ status, signal }) =>
       at({ point: "slack.react", about: () => `status ${status}`, signal, effect: () => {} }),
     setSession({ channel, threadTs, status, title, signal }) {

@@ -135,6 +135,35 @@ export const slackSchema = z.strictObject({
     .boolean()
     .default(true)
     .describe("Shows an answer while it is written, if the agent reports partial text."),
+  context: z
+    .strictObject({
+      names: z
+        .boolean()
+        .default(true)
+        .describe(
+          "Adds the names of people to their ids in texts and to their messages in the history. Scope: users:read.",
+        ),
+      groups: z
+        .boolean()
+        .default(false)
+        .describe("Adds the handles of user groups to their ids in texts. Scope: usergroups:read."),
+      channel: z
+        .boolean()
+        .default(false)
+        .describe(
+          "Sends the name, the kind and the topic of the channel, and adds the names of public channels to their ids in texts. Scopes: channels:read, groups:read, im:read and mpim:read.",
+        ),
+      open: z
+        .boolean()
+        .default(false)
+        .describe(
+          "Sends what the person has open in Slack when they write to the bot directly, as far as both the person and the bot are in that channel. Needs slack.assistant with the agent experience. Scopes: as for channel.",
+        ),
+    })
+    .prefault({})
+    .describe(
+      "What the agent gets to know about the people and channels of a message. The app's manifest asks for the scopes of what is on. Without a scope the agent gets ids.",
+    ),
   feedback: z
     .boolean()
     .default(true)

@@ -5,12 +5,14 @@
 
 import { hash } from "node:crypto";
 import * as z from "zod";
+import { maxTextLength } from "../../../contracts/limits.ts";
 import { createCachedValues } from "../../shared/async/cache.ts";
 import { resolveLongPollMs, resolveMaxPollGapMs } from "../../shared/config/call-time.ts";
 import type { Destination } from "../../shared/config/destination-schema.ts";
 import type { AllowlistRule, Config, Route } from "../../shared/config/schema.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
 import { checkRecord } from "../../shared/engine/record-version.ts";
+import { addNames, listIds } from "../slack/context/names.ts";
 import { createOutgoingFiles } from "../slack/messages/answer.ts";
 import type { UserMessage } from "../task/messages.ts";
 import { matchRoute, type Policy, type UsableRoute } from "../task/routing.ts";
@@ -158,6 +160,15 @@ export function createPolicy(options: {
         },
       ]),
     ),
+    needsLookups: ({ text, about, open }) => {
+      const { names, groups, channel, open: sendsOpen } = config.slack.context;
+      const hasIds = () => listIds(`${text} ${about?.instruction ?? ""}`).length > 0;
+      return channel || (sendsOpen && open !== undefined) || ((names || groups) && hasIds());
+    },
+    addNames(text, names) {
+      const named = addNames(text, (id) => (Object.hasOwn(names, id) ? names[id] : undefined));
+      return named.length > maxTextLength ? text : named;
+    },
     fileCountOf: (task) => createOutgoingFiles(task).length,
     threadReplies: config.slack.threadReplies,
     helpWord: config.slack.helpWord,

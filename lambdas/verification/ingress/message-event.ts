@@ -10,6 +10,7 @@ import {
   slackId,
 } from "../slack/api/user-text.ts";
 import { isFromApp, readMessageText } from "../slack/context/message.ts";
+import { readOpenItems } from "../slack/context/open-items.ts";
 import type { UserMessage } from "../task/messages.ts";
 import { type EventCallback, readInstallation, slackTs } from "./event-callback.ts";
 
@@ -76,6 +77,7 @@ export function readUserMessage(
   if (!user) return undefined;
   const external = readExternal(callback, event);
   const installation = readInstallation(callback);
+  const open = isDirect(event) ? readOpenItems(event.app_context) : [];
   const userTeam = listAuthorTeams(event).find((named) => named !== installation.team);
   return {
     appId: callback.api_app_id,
@@ -90,6 +92,7 @@ export function readUserMessage(
     ...(botUsers.length > 0 ? { botUsers } : {}),
     ...(isFromApp(event) ? { botIds: readBotIds(event) } : {}),
     ...(external === undefined ? {} : { external }),
+    ...(open.length > 0 ? { open } : {}),
     ...(event.files?.length ? { files: readUserFiles(event.files) } : {}),
   };
 }
@@ -143,6 +146,8 @@ export const messageEventSchema = z.object({
   /** Read without a schema, because apps may write anything there. */
   blocks: z.optional(z.unknown()),
   attachments: z.optional(z.unknown()),
+  /** What the person has open, in direct messages with an agent. */
+  app_context: z.optional(z.unknown()),
   /** Parsed one by one, so that a malformed file does not drop the message. */
   files: z.nullish(z.array(z.unknown())),
 });

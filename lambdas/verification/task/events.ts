@@ -112,11 +112,13 @@ export const minLargeAnswerBytes = 64 * 1024;
 export type InputRequiredResult = Extract<TaskResult, { status: "input_required" }>;
 
 /**
- * The earlier messages of the thread, and the message's files in a store that the Execution zone can read. `newest`: the message as it is
- * now, if it was read from Slack and may have changed while the task waited.
+ * The earlier messages of the thread, the message's files in a store that the Execution zone can read, and what the agent gets to know about
+ * channel and person. `newest`: the message as it is now, if it was read from Slack and may have changed while the task waited. `names`
+ * are those of the ids in the text.
  */
-export type Context = Pick<ExecuteTaskParams, "history" | "attachments"> & {
+export type Context = Pick<ExecuteTaskParams, "history" | "attachments" | "context"> & {
   newest?: MessageRead | undefined;
+  names?: Readonly<Record<string, string>> | undefined;
 };
 
 /**

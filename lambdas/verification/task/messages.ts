@@ -34,6 +34,13 @@ const userFileSchema = z.object({
 });
 export type UserFile = z.infer<typeof userFileSchema>;
 
+/** Something that the person had open in Slack. Whether the agent may know it is checked before the task is sent. */
+const openItemSchema = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("channel"), id: z.string() }),
+  z.object({ type: z.literal("message"), id: z.string(), channel: z.string() }),
+]);
+export type OpenItem = z.infer<typeof openItemSchema>;
+
 const externalSchema = z.enum(["channels", "people"]);
 
 /** One Slack message for the bot. `text` has the bot's own mention removed. */
@@ -61,6 +68,8 @@ export const userMessageSchema = z.object({
   files: z.array(userFileSchema).optional(),
   /** The message had files, whose names were erased with its text. */
   hadFiles: z.literal(true).optional(),
+  /** What the person had open, most relevant first. In direct messages only. */
+  open: z.array(openItemSchema).optional(),
   /** Slack's ids of the bot that wrote it: of the bot (B…), of its app (A…) and of a workflow (Wf…). Absent if a person wrote it. */
   botIds: z.array(z.string()).optional(),
   /** `channels`: the channel is shared with other organizations (Slack Connect). `people`: its writer belongs to one of them, too. */

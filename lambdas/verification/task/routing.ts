@@ -10,6 +10,10 @@ export type Policy = {
   /** Returns the routes that the person may use in the message's channel, in the order of the configuration. */
   routesOf(message: Task["message"]): readonly UsableRoute[];
   destinations: ReadonlyMap<string, DestinationPolicy>;
+  /** True if Slack is asked about the message for the agent: for names of ids in it, for its channel, or for what the person has open. */
+  needsLookups(message: Task["message"]): boolean;
+  /** Adds names to the ids in a text for the agent. */
+  addNames(text: string, names: Readonly<Record<string, string>>): string;
   /** Returns how many files the answer has. It must be deterministic for one outcome. */
   fileCountOf(task: Pick<Task, "outcome">): number;
   /** True if a reply without a mention is for the bot in a thread where the bot was asked before. */

@@ -305,7 +305,7 @@ export function onWokenAnnounced(task: Task, { nowMs }: EventOf<"woken">, policy
   if (isPastDeadline(task, nowMs)) return setOutcome(task, unavailableOutcome);
   if (task.call?.params !== undefined) return sendTask(advance(task, {}), { nowMs, policy });
   if (beginsInOneConversation(task, policy)) return { task, effects: [{ type: "prepare", history: "direct_message" }] };
-  if (hasContext(task)) return { task, effects: [{ type: "prepare" }] };
+  if (hasContext(task, policy)) return { task, effects: [{ type: "prepare" }] };
   return sendTask(advance(withParams(task, {}, policy), {}), { nowMs, policy });
 }
 
@@ -314,10 +314,11 @@ function beginsInOneConversation({ message }: Task, { oneDirectConversation }: P
   return oneDirectConversation && message.direct && message.threadTs === undefined && !message.command;
 }
 
-/** True if the message may have a history or files to send, or another text than before. */
-function hasContext(task: Task): boolean {
+/** True if the message may have a history, files or a context to send, or another text than before. */
+function hasContext(task: Task, policy: Policy): boolean {
   const { threadTs, command, files = [] } = task.message;
-  return (threadTs !== undefined && !command) || files.length > 0 || isToBeReadAgain(task);
+  const isInThread = threadTs !== undefined && !command;
+  return isInThread || files.length > 0 || isToBeReadAgain(task) || policy.needsLookups(task.message);
 }
 
 /**
@@ -375,18 +376,20 @@ function missingFileOutcome({ name, mimetype }: UserFile): TaskOutcome {
 }
 
 /** Adds the params of `execute_task`. Repetitions send the same params except for the remaining time. */
-function withParams(task: Task, { history = [], attachments = [] }: Context, policy: Policy): Task {
+function withParams(task: Task, gathered: Context, policy: Policy): Task {
+  const { history = [], attachments = [], context, names = {} } = gathered;
   const { message, id, threadRef, call } = task;
   const threadTs = threadRef?.threadTs ?? message.threadTs;
   const params = {
     channel: message.channel,
-    text: readAgentText(message, policy),
+    text: policy.addNames(readAgentText(message, policy), names),
     ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
     team_id: message.team,
     user_id: message.user,
     correlation_id: id,
     ...(attachments.length === 0 ? {} : { attachments }),
     ...(history.length === 0 ? {} : { history }),
+    ...(context === undefined ? {} : { context }),
     session_id: call?.sessionId,
     // A destination that was removed from the configuration has a deadline of 0, with which the record could not be parsed again.
     timeout_ms: Math.max(1, destinationOf(task, policy).deadlineMs),

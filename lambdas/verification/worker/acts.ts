@@ -7,6 +7,7 @@ import { createConcurrencyLimit } from "../files/concurrency-limit.ts";
 import { FetchTimedOut, FileRefused, type Files } from "../files/files.ts";
 import { actorOf } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
+import type { FindTaskContext } from "../lookups/task-context.ts";
 import { type MessageContent, type PostedMessage, type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { answerPart, placeholderPart } from "../slack/messages/blocks.ts";
 import { helpText } from "../slack/messages/help.ts";
@@ -38,6 +39,7 @@ export type ActOptions = {
   gate: Gate;
   notify: Notify;
   files: Files;
+  findTaskContext: FindTaskContext;
   text: TaskText;
   threads: Threads;
   usageHistory: UsageHistory;
@@ -58,7 +60,7 @@ export type ActOptions = {
 };
 
 export function createRunAct({ now = Date.now, stopping, ...options }: ActOptions): RunAct {
-  const { slack, gate, notify, files, text, threads, usageHistory, taskOf } = options;
+  const { slack, gate, notify, files, findTaskContext, text, threads, usageHistory, taskOf } = options;
   const { questions, readOverview, indicators, streaming, destinations, slots, newId } = options;
   const slotsOf = createDestinationSlots({ destinations, slots, transfers: files.transfers, now });
   const inTransfer = createInTransfer(slotsOf);
@@ -113,7 +115,7 @@ export function createRunAct({ now = Date.now, stopping, ...options }: ActOption
       case "announce":
         return { type: "announced", ts: await announceTask({ ...request, reconcile: act.reconcile }), nowMs: now() };
       case "prepare":
-        return { type: "prepared", context: await prepare({ ...request, act, files, inTransfer }) };
+        return { type: "prepared", context: await prepare({ ...request, act, files, findTaskContext, inTransfer }) };
       case "show_progress":
         return {
           type: "progress_shown",
@@ -239,14 +241,15 @@ type PrepareRequest = {
   act: Extract<Act, { type: "prepare" }>;
   slack: SlackApi;
   files: Files;
+  findTaskContext: FindTaskContext;
   inTransfer: InTransfer;
   task: Task;
   signal: AbortSignal;
 };
 
-/** Gathers the conversation's history and the message's files. Rejects with a FileRefused, or with a SlackError if a retry may succeed. */
+/** Gathers the conversation's history, the files, and names and channels. Rejects with a FileRefused, or with a SlackError if a retry may succeed. */
 async function prepare(request: PrepareRequest): Promise<Context> {
-  const { act, files, inTransfer, task: waited, signal } = request;
+  const { act, files, findTaskContext, inTransfer, task: waited, signal } = request;
   const newest = await readAgain(request);
   if (newest !== undefined && "lack" in newest) return { newest };
   const task = newest === undefined ? waited : { ...waited, message: { ...waited.message, files: [...newest.files] } };
@@ -254,8 +257,13 @@ async function prepare(request: PrepareRequest): Promise<Context> {
   const work = () => files.importAttachments({ task, signal });
   const attachments = asked.length > 0 ? await inTransfer({ task, work }) : [];
   const hasHistory = act.history !== undefined || (threadTs !== undefined && !command);
-  const history = hasHistory ? await readHistory(request) : [];
-  return { attachments, history, newest };
+  const messages = hasHistory ? await readConversation(request) : [];
+  const texts = [waited.message.text, newest?.text ?? "", waited.message.about?.instruction ?? ""];
+  const { names, context } = await findTaskContext({ task, texts, thread: messages, signal });
+  const nameOf = (id: string) => (Object.hasOwn(names, id) ? names[id] : undefined);
+  const mayRead = (destination: string | undefined) => mayReadAnswer(task.route, destination);
+  const history = pureStep(() => createThreadHistory({ messages, message: task.message, mayRead, nameOf }));
+  return { attachments, history, newest, names, context };
 }
 
 /** Reads the message once more if an edit or a deletion is not told to this task. */
@@ -263,14 +271,11 @@ async function readAgain(request: PrepareRequest): Promise<Context["newest"]> {
   return isToBeReadAgain(request.task) ? readMessage(request) : undefined;
 }
 
-/** Resolves to no history if the bot may not read the conversation. */
-async function readHistory(request: PrepareRequest): Promise<Context["history"]> {
+/** Resolves to no messages if the bot may not read the conversation. */
+async function readConversation(request: PrepareRequest): Promise<PostedMessage[]> {
   const { act, task } = request;
-  const { message } = task;
   try {
-    const messages = await (act.history === undefined ? readThread(request) : readDirectHistory(request));
-    const mayRead = (destination: string | undefined) => mayReadAnswer(task.route, destination);
-    return pureStep(() => createThreadHistory({ messages, message, mayRead }));
+    return await (act.history === undefined ? readThread(request) : readDirectHistory(request));
   } catch (thrown) {
     const isLastTry = task.attempts + 1 >= maxContextTries;
     if (isLastTry || isSlackError(thrown, ["gone", "refused"])) return [];

@@ -12,6 +12,7 @@ import { createGate, type Gate } from "../gate/gate.ts";
 import { parseUsage, type Usage } from "../gate/quotas.ts";
 import { parseRefusalRecord, type RefusalRecord } from "../gate/refusals.ts";
 import { createPolicy, parseReadableRules, toDefaultLocale } from "../gate/rules.ts";
+import { createFindTaskContext } from "../lookups/task-context.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import { chooseContact } from "../slack/messages/outcome-text.ts";
 import { createTaskText, type TaskText } from "../slack/messages/task-text.ts";
@@ -117,7 +118,18 @@ export function createVerificationWorker(options: {
     log,
   });
   const { concurrency: slots } = config.limits;
-  const answering = { files, usageHistory, questions, readOverview, streaming, destinations, slots, stopping };
+  const findTaskContext = createFindTaskContext({ slack, settings: config.slack.context, now });
+  const answering = {
+    findTaskContext,
+    files,
+    usageHistory,
+    questions,
+    readOverview,
+    streaming,
+    destinations,
+    slots,
+    stopping,
+  };
   const runAct = createRunAct({ ...shared, ...answering });
   return createWorker({
     store,

@@ -9,7 +9,7 @@ import { botIdentity } from "../../../lambdas/verification/checks/bot-identity.t
 import { toPrintable } from "../../../lambdas/verification/checks/health-requests.ts";
 import type { BotAnswer } from "../../../lambdas/verification/checks/operator-call.ts";
 import { hasManyWorkspaces } from "../../../lambdas/verification/gate/border.ts";
-import { botScopes } from "../../../lambdas/verification/slack/api/manifest.ts";
+import { botScopes, contextScopes, requiredScopes } from "../../../lambdas/verification/slack/api/manifest.ts";
 import { callWebApi, toSlackError } from "../../../lambdas/verification/slack/api/web-call.ts";
 import { describeHeldSecret } from "../../local/slack-secrets.ts";
 import { tokenRefusalText } from "../../local/socket-mode-identity.ts";
@@ -108,11 +108,15 @@ export function tokenChecks({ config, identity, manifestCommand, timeoutMs = 30_
         if (bot.state !== "accepted") return skipped(scopesUnknown);
         const { scopes } = bot;
         if (scopes === undefined) return skipped("Slack did not say which scopes the token has.");
-        const needed = botScopes(config);
-        const missing = needed.filter((scope) => !scopes.includes(scope));
-        if (missing.length === 0) return ok(`The token has all ${needed.length} that are needed.`);
+        const isMissing = (scope: string) => !scopes.includes(scope);
+        const missing = requiredScopes(config).filter(isMissing);
+        const unnamed = contextScopes(config).filter(isMissing);
+        if (missing.length + unnamed.length === 0) {
+          return ok(`The token has all ${botScopes(config).length} that are needed.`);
+        }
         const remedy = `Paste what ${manifestCommand} prints under "App Manifest" of the app, and reinstall the app ("Install App").`;
-        return failed(`Missing: ${missing.join(", ")}.`, remedy);
+        if (missing.length > 0) return failed(`Missing: ${missing.join(", ")}.`, remedy);
+        return warning(`Missing: ${unnamed.join(", ")}. Agents get ids in place of names (slack.context).`, remedy);
       },
     }),
     row({

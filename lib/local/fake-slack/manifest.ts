@@ -28,6 +28,7 @@ const knownScopes = [
 ] as const;
 const knownEvents = [
   "agent_session_stopped",
+  "app_context_changed",
   "app_home_opened",
   "app_mention",
   "assistant_thread_started",

@@ -7,6 +7,8 @@ export type FakeSlackChannel = {
   direct: boolean;
   team: string;
   sharedWith?: string;
+  topic?: string;
+  private?: true;
   /** The bot is not in it. */
   withoutBot?: true;
   people: readonly string[];
@@ -58,16 +60,21 @@ export const people: readonly FakeSlackPerson[] = [
 ];
 
 /** User groups and their members. */
-export const groups: readonly { id: string; team: string; users: readonly string[] }[] = [
-  { id: "SDEPLOYERS", team: workspace.team, users: ["UHANAKO"] },
-  { id: "SNOBODY", team: workspace.team, users: [] },
-  { id: "SGRID", team: "TGRID", users: ["UGRID"] },
+export const groups: readonly { id: string; handle: string; team: string; users: readonly string[] }[] = [
+  { id: "SDEPLOYERS", handle: "deployers", team: workspace.team, users: ["UHANAKO"] },
+  { id: "SNOBODY", handle: "nobody", team: workspace.team, users: [] },
+  { id: "SGRID", handle: "grid", team: "TGRID", users: ["UGRID"] },
 ];
 
 const { team } = workspace;
 export const channels: readonly FakeSlackChannel[] = [
   workspace.channel,
-  { id: "CRANDOM", name: "random", direct: false, team, people: [workspace.person, "UHANAKO"] },
+  {
+    ...{ id: "CRANDOM", name: "random", direct: false, team, people: [workspace.person, "UHANAKO"] },
+    topic: "Cats &amp; dogs, see <https://example.com/pets|the rules>",
+  },
+  { id: "CPRIVATE", name: "board", direct: false, private: true, team, people: ["UHANAKO"] },
+  { id: "CHIDDEN", name: "secret", direct: false, private: true, team, withoutBot: true, people: ["UPERSON"] },
   { id: "CSHARED", name: "shared", direct: false, team, sharedWith: "TSECOND", people: ["UPERSON", "UOUTSIDER"] },
   { id: "CWITHOUT", name: "people-only", direct: false, team, withoutBot: true, people: ["UPERSON", "UHANAKO"] },
   workspace.directMessages,

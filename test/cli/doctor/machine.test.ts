@@ -153,6 +153,14 @@ describe("sekisho doctor explains about Slack", () => {
     );
   });
 
+  it("scopes without which agents get ids in place of names", async () => {
+    configured({ slack: { apiUrl: slack.apiUrl, locale: "en", context: { groups: true } } });
+    slack.grant(...slack.allScopes.filter((scope) => scope !== "users:read"));
+    const found = await machine.doctor(withSlack);
+    expect(told(found, "token scopes")).toMatch(/^warning: Missing: users:read, usergroups:read\. Agents get ids/);
+    expect(found.code).toBe(0);
+  });
+
   it("scopes that the token lacks for this configuration", async () => {
     configured({ slack: { apiUrl: slack.apiUrl, command: { name: "/sekisho" } } });
     slack.grant(...slack.allScopes.filter((scope) => scope !== "files:write"));

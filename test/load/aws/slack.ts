@@ -70,6 +70,8 @@ export function openLoadSlack({
     openDirect: unexpected,
     publishHome: unexpected,
     groupMembers: unexpected,
+    groupHandles: unexpected,
+    channelMembers: unexpected,
     startStream: unexpected,
     appendStream: unexpected,
     stopStream: unexpected,

@@ -17,6 +17,7 @@ import type {
   ChatUpdateArguments,
   ConversationsHistoryArguments,
   ConversationsInfoArguments,
+  ConversationsMembersArguments,
   ConversationsOpenArguments,
   ConversationsRepliesArguments,
   FilesCompleteUploadExternalArguments,
@@ -24,6 +25,7 @@ import type {
   OAuthV2AccessArguments,
   ReactionsAddArguments,
   ReactionsRemoveArguments,
+  UsergroupsListArguments,
   UsergroupsUsersListArguments,
   UsersInfoArguments,
   ViewsOpenArguments,
@@ -53,12 +55,14 @@ type ClientArguments = {
   "conversations.history": ConversationsHistoryArguments;
   "conversations.info": ConversationsInfoArguments;
   "conversations.replies": ConversationsRepliesArguments;
+  "conversations.members": ConversationsMembersArguments;
   "conversations.open": ConversationsOpenArguments;
   "files.getUploadURLExternal": FilesGetUploadURLExternalArguments;
   "files.completeUploadExternal": FilesCompleteUploadExternalArguments;
   "oauth.v2.access": OAuthV2AccessArguments;
   "reactions.add": ReactionsAddArguments;
   "reactions.remove": ReactionsRemoveArguments;
+  "usergroups.list": UsergroupsListArguments;
   "usergroups.users.list": UsergroupsUsersListArguments;
   "users.info": UsersInfoArguments;
   "views.open": ViewsOpenArguments;

@@ -61,6 +61,7 @@ async function validArgs(method: SlackMethod): Promise<Args> {
     "chat.stopStream": stream,
     "conversations.history": () => ({ channel }),
     "conversations.info": () => ({ channel }),
+    "conversations.members": () => ({ channel }),
     "conversations.replies": () => ({ channel, ts: asked }),
     "conversations.open": () => ({ users: user }),
     "files.getUploadURLExternal": () => ({ filename: "a.txt", length: 1 }),
@@ -83,6 +84,7 @@ async function validArgs(method: SlackMethod): Promise<Args> {
       await slack.call("reactions.add", reaction);
       return reaction;
     },
+    "usergroups.list": () => ({}),
     "usergroups.users.list": () => ({ usergroup: "SDEPLOYERS" }),
     "users.info": () => ({ user }),
     "views.open": () => ({
@@ -127,6 +129,7 @@ describe("the arguments of every method", () => {
     ["chat.stopStream", "channel ts"],
     ["conversations.history", "channel"],
     ["conversations.info", "channel"],
+    ["conversations.members", "channel"],
     ["conversations.replies", "channel ts"],
     ["conversations.open", "users"],
     ["files.getUploadURLExternal", "filename length"],
@@ -239,6 +242,7 @@ const refusals: [string, SlackMethod, Args, string][] = [
   ["a reaction to nothing", "reactions.add", { timestamp: "1.000001" }, "message_not_found"],
   ["a reaction that is not there", "reactions.remove", { name: "wave" }, "no_reaction"],
   ["an unknown group", "usergroups.users.list", { usergroup: "SNOWHERE" }, "no_such_subteam"],
+  ["the members of an unknown channel", "conversations.members", { channel: "CNOWHERE" }, "channel_not_found"],
   ["an unknown person", "users.info", { user: "UNOBODY" }, "user_not_found"],
   ["an unknown status", "agents.sessions.setStatus", { status: "busy" }, "invalid_arguments"],
   ["a title of more than 200 characters", "agents.sessions.rename", { title: "x".repeat(201) }, "invalid_arguments"],

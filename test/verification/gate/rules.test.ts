@@ -13,6 +13,7 @@ import {
   type Requester,
 } from "../../../lambdas/verification/gate/rules.ts";
 import { forAll } from "../../doubles/for-all.ts";
+import { sampleAsk } from "../task/sample.ts";
 
 const matchRules = <Rule extends AllowlistRule>(request: { rules: readonly Rule[]; requester: Requester }) =>
   matchRulesAnywhere({ ...request, hasManyWorkspaces: false });
@@ -173,5 +174,35 @@ describe("the address of a destination", () => {
     ["agentcore", { runtimeArn }, "ceaea5c16f224a3a"],
   ])("over %s stays what the records of tasks under way have", (transport, destination, address) => {
     expect(addressOf({ transport, ...destination })).toBe(address);
+  });
+});
+
+describe("the policy of lookups", () => {
+  const policyOf = (context: object = {}) => createPolicy({ config: configFields.parse({ slack: { context } }) });
+  const message = { ...sampleAsk().message, text: "Ask robin@example.com about #12 and @SRE" };
+  const withId = { ...message, text: "Ask @U123" };
+  const open = [{ type: "channel" as const, id: "C2" }];
+
+  it.each([
+    ["a text without ids", message, {}, false],
+    ["a text with an id", withId, {}, true],
+    ["a text with an id, switched off", withId, { names: false }, false],
+    ["a text with the id of a group", { ...message, text: "Ask @S123" }, { names: false, groups: true }, true],
+    ["an instruction with an id", { ...message, about: { ts: "1.1", instruction: "for @U123" } }, {}, true],
+    ["any text, for its channel", message, { channel: true }, true],
+    ["something open", { ...message, open }, { open: true }, true],
+    ["something open, switched off", { ...message, open }, {}, false],
+    ["nothing open", message, { open: true }, false],
+  ])("asks Slack about a message with %s", (_name, asked, context, needed) => {
+    expect(policyOf(context).needsLookups(asked)).toBe(needed);
+  });
+
+  it("adds names to a text, unless it gets too long for a task", () => {
+    const { addNames } = policyOf();
+    expect(addNames("@U123, @U124 and @U125", { U123: "robin", U124: "kim" })).toBe(
+      "@robin (U123), @kim (U124) and @U125",
+    );
+    const long = `@U123${"x".repeat(39_000)} ${"@U123 ".repeat(100)}`;
+    expect(addNames(long, { U123: "n".repeat(80) })).toBe(long);
   });
 });

@@ -61,6 +61,43 @@ describe("what is for the bot", () => {
     expect(askedOf(withEvent("message-im", { channel_type: undefined })).direct).toBe(true);
   });
 
+  describe("beside what the person has open", () => {
+    const channel = (value: unknown) => ({ type: "slack#/types/channel_id", value, team_id: "T0TEAM0001" });
+    const message = (value: unknown) => ({ type: "slack#/types/message_context", value });
+    const openOf = (entities: unknown, name = "message-im") =>
+      askedOf(withEvent(name, { app_context: { entities } })).open;
+
+    it("is a direct message", () => {
+      const entities = [message({ channel_id: "C1", message_ts: "1762750000.000100" }), channel("C2")];
+      expect(openOf(entities)).toEqual([
+        { type: "message", id: "1762750000.000100", channel: "C1" },
+        { type: "channel", id: "C2" },
+      ]);
+      expect(openOf(entities, "app-mention")).toBeUndefined();
+    });
+
+    it.each([
+      ["nothing", undefined],
+      ["no list", "C1"],
+      [
+        "things of other types",
+        [
+          { type: "slack#/types/canvas_id", value: "F1" },
+          { type: "slack#/types/thread_ts", value: "1.1" },
+        ],
+      ],
+      ["ids that are none", [channel({ id: "C1" }), channel("../C1"), channel("C".repeat(65)), message("C1"), null, 7]],
+      ["a time that is none", [message({ channel_id: "C1", message_ts: "now" }), message({ channel_id: "C1" })]],
+    ])("is a direct message with %s", (_name, entities) => {
+      expect(openOf(entities)).toBeUndefined();
+    });
+
+    it("is a direct message with ten things at most", () => {
+      const entities = Array.from({ length: 100_000 }, (_, at) => channel(`C${at}`));
+      expect(openOf(entities)).toHaveLength(10);
+    });
+  });
+
   it("is a reply in a thread, which keeps its thread", () => {
     expect(askedOf(fixture("thread-reply"))).toMatchObject({ threadTs: "1762750000.000100", text: "and in a thread" });
   });

@@ -65,6 +65,7 @@ export function samplePolicy({
   helpWord = true,
   oneDirectConversation = false,
   commandsPrivately = false,
+  needsLookups = false,
   ...destination
 }: Partial<{
   routed: boolean;
@@ -72,6 +73,7 @@ export function samplePolicy({
   helpWord: boolean;
   oneDirectConversation: boolean;
   commandsPrivately: boolean;
+  needsLookups: boolean;
   deadlineMs: number;
   address: string;
   idempotent: boolean;
@@ -84,6 +86,8 @@ export function samplePolicy({
   return {
     routesOf: ({ text }) => (routed ? [sampleRoute({ text })] : []),
     destinations: new Map([["host", { ...defaults, ...destination }]]),
+    needsLookups: () => needsLookups,
+    addNames: (text, names) => text.replace(/@U\d+/g, (id) => (names[id.slice(1)] ? `@${names[id.slice(1)]}` : id)),
     fileCountOf: (task) => createOutgoingFiles(task).length,
     threadReplies,
     helpWord,

@@ -226,6 +226,24 @@ describe("what goes along with a message", () => {
     expect(task.outcome).toEqual({ type: "file_refused", why: "not_to_be_had", name: "Plan", document: "canvas" });
   });
 
+  it("has the names of the ids in its text, and the channel, where Slack is asked for them", () => {
+    const policy = samplePolicy({ needsLookups: true });
+    const asked = play([woken, announced, woken], { task: taskOf({ text: "Tell @U1 and @U2" }), policy });
+    expect(asked.last).toEqual([{ type: "prepare" }]);
+    const found = { names: { U1: "Robin" }, context: { channel_name: "ops" } };
+    const { task } = play([{ type: "prepared", context: found }, woken], { task: asked.task, policy });
+    expect(task.call?.params).toMatchObject({ text: "Tell @Robin and @U2", context: { channel_name: "ops" } });
+    expect(task.message.text).toBe("Tell @U1 and @U2");
+  });
+
+  it("does without names and channel where Slack fails", () => {
+    const policy = samplePolicy({ needsLookups: true });
+    const asked = play([woken, announced, woken], { task: taskOf({ text: "Tell @U1" }), policy });
+    const { task } = play([slack("prepare", "gone"), woken], { task: asked.task, policy });
+    expect(task.call?.params).toMatchObject({ text: "Tell @U1" });
+    expect(task.call?.params).not.toHaveProperty("context");
+  });
+
   it("is not gathered where there is nothing: neither a thread nor files", () => {
     const { last, task } = play([woken, announced, woken]);
     expect(last).toEqual([{ type: "send" }]);

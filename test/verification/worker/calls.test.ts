@@ -189,6 +189,7 @@ describe("the calls of a task", () => {
       gate: unused,
       notify: unused,
       files: { ...(unused as Files), transfers: createShare({ max: 1 }) },
+      findTaskContext: unused,
       text: unused,
       threads: unused,
       usageHistory: unused,

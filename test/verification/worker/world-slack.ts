@@ -157,6 +157,8 @@ export function createWorldSlack({
       publishHome: ({ user, blocks }) => at("publishHome", () => void homes.push({ user, blocks })),
       person: () => at("person", () => ({ locale: undefined, workspaces: ["T1"], organization: undefined })),
       groupMembers: () => at("groupMembers", () => []),
+      groupHandles: () => at("groupHandles", () => new Map()),
+      channelMembers: () => at("channelMembers", () => []),
       startStream: ({ channel, threadTs, user, team, markdown }) =>
         at("startStream", () => {
           recipients.push(`${user} of ${team}`);

@@ -63,6 +63,7 @@ export function slackManifest(request: { name: string; config: ScopeConfig; even
           "message.im",
           "message.mpim",
           ...(assistant === undefined ? [] : conversationEvents[assistant.experience]),
+          ...(sendsOpenItems(config) ? ["app_context_changed"] : []),
         ],
       },
       interactivity: { is_enabled: true, ...(socket ? {} : { request_url: eventsUrl }) },
@@ -117,6 +118,28 @@ export type ScopeConfig = Pick<Config, "slack" | "files" | "allowlist" | "destin
 
 /** The sorted bot scopes, used by the manifest and by the OAuth flow. */
 export function botScopes(config: ScopeConfig): string[] {
+  return [...new Set([...requiredScopes(config), ...contextScopes(config)])].sort();
+}
+
+/** The scopes without which the agent gets ids in place of names, and nothing fails. */
+export function contextScopes(config: ScopeConfig): string[] {
+  const { names, groups, channel } = config.slack.context;
+  return [
+    ...(names ? ["users:read"] : []),
+    ...(groups ? ["usergroups:read"] : []),
+    ...(channel || sendsOpenItems(config) ? channelScopes : []),
+  ];
+}
+
+const channelScopes = ["channels:read", "groups:read", "im:read", "mpim:read"];
+
+/** Slack says what a person has open to apps with the agent experience only. */
+function sendsOpenItems({ slack: { context, assistant } }: ScopeConfig): boolean {
+  return context.open && assistant?.experience === "agent";
+}
+
+/** The scopes without which something fails. */
+export function requiredScopes(config: ScopeConfig): string[] {
   const { command, shortcut, assistant, reactions, locale } = config.slack;
   return [
     "app_mentions:read",
@@ -136,7 +159,7 @@ export function botScopes(config: ScopeConfig): string[] {
     // If the bot may not post in a channel, it answers a command by direct message.
     ...(command === undefined ? [] : ["im:write"]),
     // Slack does not say with a shortcut whether the bot is in the channel, and whether the channel is shared.
-    ...(shortcut === undefined ? [] : ["channels:read", "groups:read", "im:read", "mpim:read"]),
+    ...(shortcut === undefined ? [] : channelScopes),
     ...(assistant === undefined ? [] : ["assistant:write"]),
   ].sort();
 }

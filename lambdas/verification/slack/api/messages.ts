@@ -1,4 +1,4 @@
-/** Reads the messages of a thread or a channel, page by page, a single message, and what kind of channel it is. */
+/** Reads the messages of a thread or a channel, page by page, and a single message. */
 
 import * as z from "zod";
 import { cutText, maxNameLength, maxTextLength } from "../../../../contracts/limits.ts";
@@ -21,7 +21,7 @@ const tooLarge = Symbol("too large");
 
 type PostsRequest = Parameters<SlackApi["posts"]>[0];
 
-export function createMessageReads(call: SlackCall): Pick<SlackApi, "replies" | "posts" | "message" | "channelInfo"> {
+export function createMessageReads(call: SlackCall): Pick<SlackApi, "replies" | "posts" | "message"> {
   async function readAll(method: string, target: { ts?: string }, posts: PostsRequest): Promise<PostedMessage[]> {
     const { oldestTs, appId, botUsers = [], channel, ...common } = posts;
     const args = { channel, ...target, oldest: oldestTs, inclusive: true, include_all_metadata: true };
@@ -60,12 +60,6 @@ export function createMessageReads(call: SlackCall): Pick<SlackApi, "replies" | 
       const found = parseAnswer(writtenPageSchema, answer).messages.find((message) => message.ts === ts);
       return found === undefined || found.subtype === "tombstone" ? undefined : toWritten(found);
     },
-    async channelInfo({ channel, ...common }) {
-      const answer = await call({ method: "conversations.info", args: { channel }, ...common, repeatable: true });
-      const { is_member, is_im, is_ext_shared } = parseAnswer(channelSchema, answer).channel;
-      // Slack shows an app only those direct messages that it is part of.
-      return { hasBot: is_member === true || is_im === true, isShared: is_ext_shared === true };
-    },
   };
 }
 
@@ -99,9 +93,6 @@ const messageSchema = z.object({
   attachments: z.unknown().optional(),
 });
 type Message = z.infer<typeof messageSchema>;
-
-const flag = z.boolean().optional().catch(undefined);
-const channelSchema = z.object({ channel: z.object({ is_member: flag, is_im: flag, is_ext_shared: flag }) });
 
 const writtenSchema = z.object({
   ts: z.string(),

@@ -173,8 +173,12 @@ export function createAssistant(
   };
 }
 
-export function createViews(call: SlackCall): Pick<SlackApi, "openModal"> {
+export function createViews(call: SlackCall): Pick<SlackApi, "openModal" | "publishHome"> {
   return {
+    async publishHome({ user, blocks, ...common }) {
+      const args = { user_id: user, view: { type: "home", blocks } };
+      await call({ method: "views.publish", args, ...common, repeatable: true });
+    },
     async openModal({ triggerId, view, ...common }) {
       // A second call with the same trigger is refused.
       await call({ method: "views.open", args: { trigger_id: triggerId, view }, ...common, repeatable: false });

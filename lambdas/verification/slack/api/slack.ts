@@ -62,6 +62,13 @@ type Call = { installation: Installation; signal: AbortSignal /** For the log. *
 type InChannel = Call & { channel: string };
 type InThread = InChannel & { oldestTs: string; appId: string; botUsers?: readonly string[] | undefined };
 
+/** What people see of a channel. `direct`: with the bot alone. `group`: a direct message of several people, whose name is technical. */
+export type ChannelNotes = {
+  kind: "public" | "private" | "direct" | "group";
+  name: string | undefined;
+  topic: string | undefined;
+};
+
 /** Every method rejects with a SlackError. Timestamps are Slack's `ts` strings. */
 export type SlackApi = {
   /** Posts to the channel itself if `threadTs` is undefined. */
@@ -82,7 +89,9 @@ export type SlackApi = {
     request: InChannel & { ts: string; threadTs: string | undefined },
   ): Promise<{ text: string; files: UserFile[] } | undefined>;
   /** `isShared`: with other organizations (Slack Connect). Rejects with `gone` for a private one without the bot (`conversations.info`). */
-  channelInfo(request: InChannel): Promise<{ hasBot: boolean; isShared: boolean }>;
+  channelInfo(request: InChannel): Promise<{ hasBot: boolean; isShared: boolean } & Partial<ChannelNotes>>;
+  /** Lists the users in the channel, of a very large channel some of them (`conversations.members`). */
+  channelMembers(request: InChannel): Promise<string[]>;
   /** The same for the channel itself, without its threads (`conversations.history`). */
   posts(request: InThread): Promise<PostedMessage[]>;
   /** Only `user` sees the message, and only while they are online (`chat.postEphemeral`). */
@@ -95,13 +104,18 @@ export type SlackApi = {
   publishHome(request: Call & { user: string; blocks: readonly SlackBlock[] }): Promise<void>;
   /**
    * Reads a person (`users.info`). `locale` is Slack's notation, such as `ja-JP`. `workspaces` are the ids of the workspaces to which the
-   * person belongs: one, or in an `organization` (Enterprise Grid) all that Slack names.
+   * person belongs: one, or in an `organization` (Enterprise Grid) all that Slack names. `name` is the one that people see.
    */
-  person(
-    request: Call & { user: string },
-  ): Promise<{ locale: string | undefined; workspaces: readonly string[]; organization: string | undefined }>;
+  person(request: Call & { user: string }): Promise<{
+    locale: string | undefined;
+    workspaces: readonly string[];
+    organization: string | undefined;
+    name?: string | undefined;
+  }>;
   /** Lists the users of a user group (`usergroups.users.list`). */
   groupMembers(request: Call & { group: string }): Promise<string[]>;
+  /** Lists the handles of the workspace's user groups, by their ids (`usergroups.list`). */
+  groupHandles(request: Call): Promise<ReadonlyMap<string, string>>;
 
   /**
    * Starts a native stream for a person of the workspace `team`. `markdown` is the first piece, at most 12,000 characters. Once a person

@@ -17,7 +17,7 @@ type HistoryItem = NonNullable<ExecuteTaskParams["history"]>[number];
 
 /**
  * Includes the messages that people and other apps wrote before `message`, and the answers that the agent may read, in Markdown. Leaves out
- * placeholders, questions, refusals and notices of Slack.
+ * placeholders, questions, refusals and notices of Slack. `nameOf` finds the names of the writers and of the ids in their texts.
  */
 export function createThreadHistory(options: {
   /** All messages of the thread, in any order. */
@@ -44,7 +44,16 @@ function toHistoryItem(posted: PostedMessage, nameOf: NameOf): HistoryItem[] {
   const text = cutText(addNames(written, nameOf), maxHistoryTextLength);
   if (from === "self") return [{ role: "assistant", text, ts }];
   if (from === "other_bot") return [{ role: "user", text, ts, bot: true, ...(name === undefined ? {} : { name }) }];
-  return [{ role: "user", text, ...(user ? { user_id: user } : {}), ts }];
+  const writer = nameOf(user ?? "");
+  return [
+    {
+      role: "user",
+      text,
+      ...(user ? { user_id: user } : {}),
+      ts,
+      ...(writer === undefined ? {} : { name: writer }),
+    },
+  ];
 }
 
 /** Returns "" for a post that is no answer. Slack's text of an answer is what Sekisho wrote, and its blocks are what Slack made of that. */

@@ -29,12 +29,14 @@ export const argumentNames = {
   "conversations.history": "channel cursor limit oldest latest inclusive include_all_metadata",
   "conversations.info": "channel include_locale include_num_members",
   "conversations.replies": "channel ts cursor limit oldest latest inclusive include_all_metadata",
+  "conversations.members": "channel cursor limit",
   "conversations.open": "channel users prevent_creation return_im",
   "files.getUploadURLExternal": "filename length alt_text snippet_type",
   "files.completeUploadExternal": "files channel_id thread_ts initial_comment blocks",
   "oauth.v2.access": "client_id client_secret code redirect_uri grant_type refresh_token",
   "reactions.add": "channel timestamp name",
   "reactions.remove": "channel timestamp name file file_comment",
+  "usergroups.list": "include_count include_disabled include_users team_id",
   "usergroups.users.list": "usergroup include_disabled team_id",
   "users.info": "user include_locale",
   "views.open": "trigger_id interactivity_pointer view",
@@ -54,7 +56,7 @@ const toleratedNames: { readonly [M in SlackMethod]?: string } = {
 
 /** `flag` is true or false, `count` a whole number, `json` an object or a list as JSON. Any other argument is text. */
 export const argumentTypes = {
-  flag: "as_user include_all_metadata include_disabled include_locale include_num_members inclusive link_names mrkdwn prevent_creation reply_broadcast return_im unfurl_links unfurl_media",
+  flag: "as_user include_all_metadata include_count include_disabled include_locale include_num_members include_users inclusive link_names mrkdwn prevent_creation reply_broadcast return_im unfurl_links unfurl_media",
   count: "length limit",
   json: "attachments blocks chunks file_ids files loading_messages manifest message metadata prompts view",
 } as const;

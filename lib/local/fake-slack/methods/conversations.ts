@@ -1,8 +1,8 @@
 /** `conversations.*`: threads, histories and direct messages. */
 import type { FakeSlackMessage } from "../messages.ts";
-import { hasAccessToTeam, isTrue, type MethodArgs } from "../reply.ts";
+import { findBotUser, hasAccessToTeam, isTrue, type MethodArgs } from "../reply.ts";
 import { toSlackMessage } from "../slack-message.ts";
-import { channels, findFakePerson } from "../workspace.ts";
+import { channels, type FakeSlackChannel, findFakePerson } from "../workspace.ts";
 import type { MethodContext } from "./arguments.ts";
 import type { Methods } from "./table.ts";
 
@@ -22,13 +22,30 @@ export const conversationMethods: Methods<"conversations"> = {
     return pageOf(call, newestFirst);
   },
 
-  "conversations.info": ({ state, channel: { id, name, direct, sharedWith, withoutBot = false } }) => {
-    const needed = direct ? "im:read" : "channels:read";
-    const { scopes } = state.rules;
-    if (scopes?.includes(needed) === false) return { error: "missing_scope", needed, provided: scopes.join(",") };
+  "conversations.info": ({ state, channel }) => {
+    const missing = findMissingScope(state.rules.scopes, channel);
+    if (missing !== undefined) return missing;
+    if (isHidden(channel)) return { error: "channel_not_found" };
+    const { id, name, topic = "", direct, private: isPrivate = false, sharedWith, withoutBot = false } = channel;
     const isShared = sharedWith !== undefined;
     if (direct) return { channel: { id, is_im: true, is_ext_shared: isShared } };
-    return { channel: { id, name, is_channel: true, is_im: false, is_member: !withoutBot, is_ext_shared: isShared } };
+    const kind = { is_channel: !isPrivate, is_group: isPrivate, is_im: false, is_mpim: false, is_private: isPrivate };
+    const notes = {
+      topic: { value: topic, creator: "", last_set: 0 },
+      is_member: !withoutBot,
+      is_ext_shared: isShared,
+    };
+    return { channel: { id, name, ...kind, ...notes } };
+  },
+
+  "conversations.members": ({ args, state, channel, from, caller }) => {
+    const missing = findMissingScope(state.rules.scopes, channel);
+    if (missing !== undefined) return missing;
+    if (isHidden(channel)) return { error: "channel_not_found" };
+    const everyone = [...channel.people, ...(channel.withoutBot ? [] : [findBotUser(caller)])];
+    const end = from + Math.min(Number(args.limit ?? 100), state.rules.pageSize);
+    const next = end < everyone.length ? Buffer.from(`next:${end}`).toString("base64") : "";
+    return { members: everyone.slice(from, end), response_metadata: { next_cursor: next } };
   },
 
   "conversations.open": ({ args: { users }, caller }) => {
@@ -42,6 +59,18 @@ export const conversationMethods: Methods<"conversations"> = {
     return found === undefined ? { error: "user_not_visible" } : { channel: { id: found.id } };
   },
 };
+
+/** Slack wants the scope of the channel's own kind. */
+function findMissingScope(scopes: readonly string[] | undefined, { direct, private: isPrivate }: FakeSlackChannel) {
+  const needed = direct ? "im:read" : isPrivate ? "groups:read" : "channels:read";
+  if (scopes === undefined || scopes.includes(needed)) return undefined;
+  return { error: "missing_scope", needed, provided: scopes.join(",") } as const;
+}
+
+/** Slack does not show a private channel to a bot that is not in it. */
+function isHidden({ private: isPrivate, withoutBot }: FakeSlackChannel): boolean {
+  return isPrivate === true && withoutBot === true;
+}
 
 /** One page of `wanted` after `first`, and the cursor of the next page. */
 function pageOf(

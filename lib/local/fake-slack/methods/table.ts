@@ -69,7 +69,13 @@ const methodTable = {
     tier: "tier3",
     scopes: "channels:read groups:read im:read mpim:read",
     args: "any_channel",
-    errors: "missing_scope",
+    errors: "missing_scope channel_not_found",
+  },
+  "conversations.members": {
+    tier: "tier4",
+    scopes: "channels:read groups:read im:read mpim:read",
+    args: "any_channel cursor?",
+    errors: "missing_scope channel_not_found",
   },
   "conversations.open": {
     tier: "tier3",
@@ -90,6 +96,7 @@ const methodTable = {
   },
   "reactions.add": { tier: "tier3", ...react, errors: "already_reacted" },
   "reactions.remove": { tier: "tier2", ...react, errors: "no_reaction" },
+  "usergroups.list": { tier: "tier2", scopes: "usergroups:read", errors: "missing_argument" },
   "usergroups.users.list": { tier: "tier2", scopes: "usergroups:read", errors: "missing_argument no_such_subteam" },
   "views.open": {
     tier: "tier4",

@@ -33,6 +33,14 @@ export const userMethods: Methods<"users" | "usergroups"> = {
     };
   },
 
+  "usergroups.list": ({ args: { team_id }, caller }) => {
+    if ("enterprise" in caller && team_id === undefined) return { error: "missing_argument" };
+    const own = groups.filter(({ team }) => (team_id ?? team) === team && hasAccessToTeam(caller, team));
+    return {
+      usergroups: own.map(({ id, handle, team }) => ({ id, team_id: team, is_usergroup: true, name: handle, handle })),
+    };
+  },
+
   "usergroups.users.list": ({ args: { usergroup, team_id }, caller }) => {
     // An organization's token does not say in which of its workspaces the group is.
     if ("enterprise" in caller && team_id === undefined) return { error: "missing_argument" };

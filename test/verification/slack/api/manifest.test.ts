@@ -22,6 +22,8 @@ const everything: z.input<typeof configFields> = {
 };
 const history = ["channels:history", "groups:history", "im:history", "mpim:history"];
 
+const channelScopes = ["channels:read", "groups:read", "im:read", "mpim:read"];
+
 /** Of each call of the product: Slack's method, and the scopes that its page under https://docs.slack.dev/reference/methods asks for. */
 const methods: Record<keyof SlackApi, readonly { method: string; scopes: readonly string[] }[]> = {
   post: [{ method: "chat.postMessage", scopes: ["chat:write"] }],
@@ -34,13 +36,15 @@ const methods: Record<keyof SlackApi, readonly { method: string; scopes: readonl
   replies: [{ method: "conversations.replies", scopes: history }],
   posts: [{ method: "conversations.history", scopes: history }],
   message: [{ method: "conversations.replies", scopes: history }],
-  channelInfo: [{ method: "conversations.info", scopes: ["channels:read", "groups:read", "im:read", "mpim:read"] }],
+  channelInfo: [{ method: "conversations.info", scopes: channelScopes }],
+  channelMembers: [{ method: "conversations.members", scopes: channelScopes }],
   openModal: [{ method: "views.open", scopes: [] }],
   postEphemeral: [{ method: "chat.postEphemeral", scopes: ["chat:write"] }],
   openDirect: [{ method: "conversations.open", scopes: ["im:write"] }],
   // Its page asks for no scope.
   publishHome: [{ method: "views.publish", scopes: [] }],
   person: [{ method: "users.info", scopes: ["users:read"] }],
+  groupHandles: [{ method: "usergroups.list", scopes: ["usergroups:read"] }],
   groupMembers: [{ method: "usergroups.users.list", scopes: ["usergroups:read"] }],
   startStream: [{ method: "chat.startStream", scopes: ["chat:write"] }],
   appendStream: [{ method: "chat.appendStream", scopes: ["chat:write"] }],
@@ -91,7 +95,11 @@ describe("a scope", () => {
   it.each([
     ["files:read", {}, { files: { maxCount: 0 } }],
     ["reactions:write", {}, { slack: { reactions: false } }],
-    ["users:read", {}, { slack: { locale: "ja" } }],
+    ["users:read", { slack: { locale: "ja" } }, { slack: { locale: "ja", context: { names: false } } }],
+    ["users:read", { slack: { context: { names: false } } }, { slack: { locale: "en", context: { names: false } } }],
+    ["usergroups:read", { slack: { context: { groups: true } } }, {}],
+    ["groups:read", { slack: { context: { channel: true } } }, {}],
+    ["channels:read", { slack: { context: { open: true }, assistant: {} } }, { slack: { context: { open: true } } }],
     ["usergroups:read", { allowlist: [{ group: "S1" }] }, { allowlist: [{ user: "U1" }] }],
     ["usergroups:read", { slack: { admins: [{ group: "S1" }] } }, { slack: { admins: [{ user: "U1" }] } }],
     [
@@ -145,6 +153,18 @@ describe("the app manifest", () => {
     expect(Object.keys(most.features)).toEqual(["app_home", "bot_user", "slash_commands", "shortcuts", "agent_view"]);
     expect(least.oauth_config).not.toHaveProperty("redirect_urls");
     expect([least.settings.org_deploy_enabled, most.settings.org_deploy_enabled]).toEqual([false, true]);
+  });
+
+  it("subscribes to what people have open where the agent gets to know it", () => {
+    const events = (slack: z.input<typeof configFields>["slack"]) =>
+      manifestOf({ slack }).settings.event_subscriptions.bot_events;
+    expect(events({ assistant: {}, context: { open: true } })).toContain("app_context_changed");
+    const others = [
+      { assistant: {} },
+      { context: { open: true } },
+      { context: { open: true }, assistant: { experience: "assistant" } },
+    ] as const;
+    for (const slack of others) expect(events(slack)).not.toContain("app_context_changed");
   });
 
   it("adds the shortcut to the menu of messages, under the name that is configured", () => {

@@ -362,39 +362,3 @@ describe("a single message", () => {
     expect(await read).toEqual({ text: "Alert\nDisk\n95 %\n\nLook & see", files: [] });
   });
 });
-
-describe("a channel", () => {
-  it.each([
-    [workspace.channel.id, { hasBot: true, isShared: false }],
-    [workspace.directMessages.id, { hasBot: true, isShared: false }],
-    ["CSHARED", { hasBot: true, isShared: true }],
-    ["CWITHOUT", { hasBot: false, isShared: false }],
-  ])("says whether the bot is in it and whether it is shared: %s", async (channel, facts) => {
-    const { api, common } = client();
-    expect(await api().channelInfo({ ...common, channel })).toEqual(facts);
-  });
-
-  it("that Slack does not show is none of the bot's", async () => {
-    const { api, common } = client();
-    expect((await failure(api().channelInfo({ ...common, channel: "CNOWHERE" }))).kind).toBe("gone");
-  });
-});
-
-describe("a modal", () => {
-  it("is opened by its trigger, and the second time Slack says that it was", async () => {
-    const { api, common, fakeSlack, calls } = client();
-    const { triggerId } = fakeSlack.command({ eventsUrl: fakeSlack.apiUrl, text: "hi" });
-    const plain = (said: string) => ({ type: "plain_text" as const, text: said });
-    const view = {
-      type: "modal" as const,
-      title: plain("Title"),
-      close: plain("Close"),
-      blocks: [{ type: "divider" }],
-    };
-    await api().openModal({ ...common, triggerId, view });
-    expect(fakeSlack.modals()).toMatchObject([{ user: workspace.person, view }]);
-    const again = await failure(api().openModal({ ...common, triggerId, view }));
-    expect(again).toMatchObject({ kind: "refused", slackError: "exchanged_trigger_id" });
-    expect(calls.filter((method) => method === "views.open")).toHaveLength(2);
-  });
-});

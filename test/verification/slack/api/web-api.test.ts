@@ -187,7 +187,7 @@ describe("what goes wrong on the way", () => {
 describe("what Slack knows of people", () => {
   it("is their language", async () => {
     const { api, common } = client();
-    expect(await api().person({ ...common, user: "UHANAKO" })).toMatchObject({ locale: "ja-JP" });
+    expect(await api().person({ ...common, user: "UHANAKO" })).toMatchObject({ locale: "ja-JP", name: "Hanako" });
     expect(await api().person({ ...common, user: workspace.person })).toMatchObject({ locale: "en-US" });
   });
 
@@ -203,15 +203,27 @@ describe("what Slack knows of people", () => {
     expect(await api().groupMembers({ ...common, group: "SNOBODY" })).toEqual([]);
   });
 
+  it("is the handles of the groups", async () => {
+    const { api, common } = client();
+    expect(await api().groupHandles(common)).toEqual(
+      new Map([
+        ["SDEPLOYERS", "deployers"],
+        ["SNOBODY", "nobody"],
+      ]),
+    );
+  });
+
   it("is asked of one workspace where the token is of an organization", async () => {
     const { api, common, fakeSlack } = client();
     const args: unknown[] = [];
     fakeSlack.onCall((call) => args.push(call.args.team_id));
     await api().groupMembers({ ...common, group: "SNOBODY" });
+    await api().groupHandles(common);
     const slack = api({ tokens: createBotTokens({ botToken: async () => organizationToken }) });
     const installation = { team: "TGRID", enterprise: "ESTANDIN" };
     await slack.groupMembers({ ...common, installation, group: "S1" }).catch(() => {});
-    expect(args).toEqual([undefined, "TGRID"]);
+    expect([...(await slack.groupHandles({ ...common, installation })).values()]).toEqual(["grid"]);
+    expect(args).toEqual([undefined, undefined, "TGRID", "TGRID"]);
   });
 
   it("is where one can write to them alone", async () => {
@@ -235,6 +247,44 @@ describe("what Slack knows of people", () => {
         ? api().person({ ...common, user: "U1" })
         : api().groupMembers({ ...common, group: "S1" });
     expect(await failure(call)).toMatchObject({ kind: "refused", slackError: error });
+  });
+});
+
+describe("what Slack knows of a channel", () => {
+  const seen = { hasBot: true, isShared: false, kind: "public", topic: undefined };
+
+  it.each([
+    [workspace.channel.id, { ...seen, name: "general" }],
+    [workspace.directMessages.id, { ...seen, kind: "direct", name: undefined }],
+    ["CSHARED", { ...seen, name: "shared", isShared: true }],
+    ["CWITHOUT", { ...seen, name: "people-only", hasBot: false }],
+    ["CPRIVATE", { ...seen, name: "board", kind: "private" }],
+  ])("is whether the bot is in it, whether it is shared, and its name: %s", async (channel, facts) => {
+    const { api, common } = client();
+    expect(await api().channelInfo({ ...common, channel })).toEqual(facts);
+  });
+
+  it("is nothing of a channel that it does not show", async () => {
+    const { api, common } = client();
+    for (const channel of ["CNOWHERE", "CHIDDEN"]) {
+      expect((await failure(api().channelInfo({ ...common, channel }))).kind).toBe("gone");
+      expect((await failure(api().channelMembers({ ...common, channel }))).kind).toBe("gone");
+    }
+  });
+
+  it("is who is in it", async () => {
+    const { api, common } = client();
+    expect(await api().channelMembers(common)).toEqual(["UPERSON", "UHANAKO", workspace.botUser]);
+  });
+
+  it("is who is on the first three pages of its members", async () => {
+    let page = 0;
+    const { url } = await serve(() => {
+      page += 1;
+      return Response.json({ ok: true, members: [`U${page}`], response_metadata: { next_cursor: "more" } });
+    });
+    const { api, common } = client();
+    expect(await api({ apiUrl: `${url}/` }).channelMembers(common)).toEqual(["U1", "U2", "U3"]);
   });
 });
 

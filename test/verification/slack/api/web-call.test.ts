@@ -6,10 +6,10 @@ import fc from "fast-check";
 import { HttpError } from "../../../../lambdas/shared/http/client.ts";
 import type { SlackCall } from "../../../../lambdas/verification/slack/api/call.ts";
 import { createFileCalls } from "../../../../lambdas/verification/slack/api/files.ts";
+import { createLookupCalls } from "../../../../lambdas/verification/slack/api/lookups.ts";
 import { createMessageReads } from "../../../../lambdas/verification/slack/api/messages.ts";
 import { createAssistant, createPosts, createStreams } from "../../../../lambdas/verification/slack/api/posts.ts";
 import type { SlackError } from "../../../../lambdas/verification/slack/api/slack.ts";
-import { createPeople } from "../../../../lambdas/verification/slack/api/web-api.ts";
 import { callWebApi, encodeForm, toSlackError } from "../../../../lambdas/verification/slack/api/web-call.ts";
 import { forAll } from "../../../doubles/for-all.ts";
 import { listen, serve } from "../../../doubles/serving.ts";
@@ -60,7 +60,7 @@ async function sentBySdk(method: string, args: Args): Promise<Sent> {
 /** Every call that the adapter makes, with arguments of every kind that it uses. */
 async function callsOfTheAdapter(): Promise<{ method: string; args: Args }[]> {
   const made: { method: string; args: Args }[] = [];
-  const answer = { ok: true, ts: "1.000001", channel: { id: "C1" }, user: {}, users: [], messages: [] };
+  const answer = { ok: true, ts: "1.000001", channel: { id: "C1" }, user: {}, users: [], messages: [], members: [] };
   const call: SlackCall = async ({ method, args }) => {
     made.push({ method, args });
     return { ...answer, file_id: "F1", upload_url: "https://files.slack.com/upload" };
@@ -86,10 +86,11 @@ async function callsOfTheAdapter(): Promise<{ method: string; args: Args }[]> {
   const reads = createMessageReads(call);
   await reads.replies({ ...at, threadTs: "1.000001", oldestTs: "1.000001", appId: "A1" });
   await reads.posts({ ...at, oldestTs: "1.000001", appId: "A1" });
-  const people = createPeople(call);
-  await people.openDirect({ ...common, user: "U1" });
-  await people.person({ ...common, user: "U1" });
-  await people.groupMembers({ ...common, group: "S1" });
+  const lookups = createLookupCalls(call);
+  await lookups.openDirect({ ...common, user: "U1" });
+  await lookups.person({ ...common, user: "U1" });
+  await lookups.groupMembers({ ...common, group: "S1" });
+  await lookups.channelMembers({ ...at });
   const files = createFileCalls({ call, repeating: ({ exchange }) => exchange(), apiUrl: "", uploadTimeoutMs: 1 });
   await files.startUpload({ ...common, name: "関 所.csv", length: 12_345 });
   await files.shareUploads({ ...at, threadTs: "1.000001", files: [{ fileId: "F1", title: "関 所.csv" }] });
@@ -112,7 +113,7 @@ describe("a call of the Web API", () => {
   it("is byte for byte what Slack's own client sends, for each method and its arguments", async () => {
     const { url, received } = await serve(() => Response.json({ ok: true }));
     const calls = await callsOfTheAdapter();
-    expect(new Set(calls.map(({ method }) => method)).size).toBe(20);
+    expect(new Set(calls.map(({ method }) => method)).size).toBe(21);
     for (const { method, args } of calls) {
       await call(`${url}/api/`, { method, args });
       const sdk = await sentBySdk(method, args);

@@ -94,6 +94,21 @@ describe("the history of a thread", () => {
     expect(createThreadHistory({ messages, message, mayRead, nameOf })[0]?.text).toBe("@kim (U2) asked in #ops (C1), @U3 too");
   });
 
+  it("names the writers, where their names are known", () => {
+    const messages = [
+      said(1, "one", { user: "U2" }),
+      said(2, "two", { user: "U3" }),
+      said(3, "three", { user: undefined }),
+    ];
+    const nameOf = (id: string) => ({ U2: "kim" })[id];
+    const history = createThreadHistory({ messages, message, nameOf });
+    expect(history.map(({ user_id, name }) => [user_id, name])).toEqual([
+      ["U2", "kim"],
+      ["U3", undefined],
+      [undefined, undefined],
+    ]);
+  });
+
   it("says that a message is cut, after it was converted", () => {
     const [item] = createThreadHistory({ messages: [said(1, "*a* ".repeat(1500))], message, mayRead });
     expect(item?.text).toHaveLength(4000);

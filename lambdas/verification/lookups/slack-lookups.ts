@@ -1,0 +1,123 @@
+/** Looks up names, channels and members in Slack for what the agent gets to know. Every failure means less, never a failed task. */
+
+import { type CachedValues, createCachedValues, createRecentEntries, type Loaded } from "../../shared/async/cache.ts";
+import { createDeadline } from "../../shared/async/deadline.ts";
+import { type ChannelNotes, type SlackApi, SlackError } from "../slack/api/slack.ts";
+import type { Installation } from "../task/messages.ts";
+
+export type LookupSlack = Pick<SlackApi, "person" | "groupHandles" | "channelInfo" | "channelMembers">;
+export type LookedUpChannel = { hasBot: boolean } & ChannelNotes;
+
+/** The lookups of one task, which share their time and the number of their calls. Each resolves to undefined if Slack does not say. */
+export type TaskLookups = {
+  personName(user: string): Promise<string | undefined>;
+  groupHandle(group: string): Promise<string | undefined>;
+  channel(channel: string): Promise<LookedUpChannel | undefined>;
+  /** True if Slack says so. */
+  isMember(request: { channel: string; user: string }): Promise<boolean>;
+  /** Stops the timer. */
+  end(): void;
+};
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+/** Beyond this time a task is sent with ids. */
+const defaultMaxWaitMs = 1500;
+/** Calls to Slack for one task. Cached values cost none. */
+const maxCalls = 10;
+
+type Kind = "people" | "groups" | "channels" | "members";
+
+/**
+ * Caches per process. Slack is asked about a channel, its members or the groups at most once an hour, about a person at most once in six hours, and not
+ * again for an hour where a scope is missing. Where Slack is slow or limits the calls, nothing of that kind is looked up for a minute.
+ */
+export function createSlackLookups(options: { slack: LookupSlack; now: () => number; maxWaitMs?: number }) {
+  const { slack, now, maxWaitMs = defaultMaxWaitMs } = options;
+  const people = createCachedValues<string | undefined>({ now, maxEntries: 5000 });
+  const groups = createCachedValues<ReadonlyMap<string, string> | undefined>({ now, maxEntries: 100 });
+  const channels = createCachedValues<LookedUpChannel | undefined>({ now, maxEntries: 1000 });
+  const members = createCachedValues<ReadonlySet<string> | undefined>({ now, maxEntries: 50 });
+  const pauses = createRecentEntries<{ untilMs: number }>({ maxEntries: 1000 });
+
+  return (task: { installation: Installation; requestId: string; signal: AbortSignal }): TaskLookups => {
+    const { installation, requestId } = task;
+    const { team, enterprise = "" } = installation;
+    const { signal, end } = createDeadline({ timeoutMs: maxWaitMs, signal: task.signal });
+    let calls = 0;
+
+    async function lookUp<T>(request: {
+      kind: Kind;
+      id: string;
+      cache: CachedValues<T | undefined>;
+      keepMs: number;
+      read: (common: { installation: Installation; requestId: string; signal: AbortSignal }) => Promise<T>;
+    }): Promise<T | undefined> {
+      const { kind, id, cache, keepMs } = request;
+      const pause = pauses.use(JSON.stringify([enterprise, team, kind]), () => ({ untilMs: 0 }));
+      async function read(reading: AbortSignal): Promise<Loaded<T | undefined>> {
+        if (now() < pause.untilMs || calls >= maxCalls) throw new SlackError("unavailable");
+        calls += 1;
+        try {
+          return { value: await request.read({ installation, requestId, signal: reading }), keepMs };
+        } catch (thrown) {
+          if (reading.aborted || !(thrown instanceof SlackError)) throw thrown;
+          pause.untilMs = Math.max(pause.untilMs, now() + pauseMsOf(thrown));
+          // What Slack does not show now, it will not show soon.
+          if (isFinal(thrown)) return { value: undefined, keepMs: hourMs };
+          throw thrown;
+        }
+      }
+      try {
+        return await cache.get({ key: JSON.stringify([enterprise, team, id]), signal, read });
+      } catch (thrown) {
+        if (signal.aborted && !task.signal.aborted) pause.untilMs = Math.max(pause.untilMs, now() + minuteMs);
+        if (signal.aborted || thrown instanceof SlackError) return undefined;
+        throw thrown;
+      }
+    }
+
+    return {
+      personName: (user) =>
+        lookUp({
+          ...{ kind: "people", id: user, cache: people, keepMs: 6 * hourMs },
+          read: async (common) => (await slack.person({ ...common, user })).name,
+        }),
+      async groupHandle(group) {
+        const handles = await lookUp({
+          ...{ kind: "groups", id: "", cache: groups, keepMs: hourMs },
+          read: (common) => slack.groupHandles(common),
+        });
+        return handles?.get(group);
+      },
+      channel: (channel) =>
+        lookUp({
+          ...{ kind: "channels", id: channel, cache: channels, keepMs: hourMs },
+          async read(common) {
+            const { hasBot, kind = "private", name, topic } = await slack.channelInfo({ ...common, channel });
+            return { hasBot, kind, name, topic };
+          },
+        }),
+      async isMember({ channel, user }) {
+        const users = await lookUp({
+          ...{ kind: "members", id: channel, cache: members, keepMs: hourMs },
+          read: async (common) => new Set(await slack.channelMembers({ ...common, channel })),
+        });
+        return users?.has(user) === true;
+      },
+      end,
+    };
+  };
+}
+
+/** How long nothing of the kind is looked up after the error. */
+function pauseMsOf({ slackError, kind, retryAfterMs = 0 }: SlackError): number {
+  // A new manifest takes effect within the hour.
+  if (slackError === "missing_scope") return hourMs;
+  return isFinal({ kind }) ? 0 : Math.max(minuteMs, retryAfterMs);
+}
+
+function isFinal({ kind }: Pick<SlackError, "kind">): boolean {
+  return kind === "gone" || kind === "refused" || kind === "no_such_message";
+}

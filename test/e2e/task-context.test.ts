@@ -1,0 +1,48 @@
+/** What an agent reads about the people and the channel of a message, from Slack to the agent's own file. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "@jest/globals";
+import { type E2eWorld, startWorld } from "./world.ts";
+
+let folder: string;
+let world: E2eWorld;
+const file = () => join(folder, "task.json");
+const readTask = () => JSON.parse(readFileSync(file(), "utf8"));
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "sekisho-context-"));
+  writeFileSync(
+    join(folder, "agent.ts"),
+    `import { writeFileSync } from "node:fs";
+export async function agent({ text, history, context }) {
+  writeFileSync(${JSON.stringify(file())}, JSON.stringify({ text, history, context }));
+  return "Read.";
+}
+`,
+  );
+  const slack = { context: { channel: true } };
+  world = await startWorld({ transport: "a2a", agent: join(folder, "agent.ts"), slack });
+});
+afterAll(async () => {
+  await world?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it("an agent reads who wrote in the thread, and where", async () => {
+  const first = world.ask("private first", { channel: "CRANDOM", user: "UHANAKO" });
+  await world.over(first.requestId);
+  const context = {
+    channel_name: "random",
+    channel_kind: "public",
+    channel_topic: "Cats & dogs, see [the rules](https://example.com/pets)",
+  };
+  expect(readTask()).toEqual({ text: "private first", context });
+  const second = world.ask("private second", { channel: "CRANDOM", threadTs: first.message.ts });
+  await world.over(second.requestId);
+  expect(readTask()).toMatchObject({
+    text: "private second",
+    context,
+    history: [{ role: "user", text: "private first", user_id: "UHANAKO", name: "Hanako" }, { role: "assistant" }],
+  });
+});

@@ -1,0 +1,282 @@
+/** What the agent gets to know beside the text, asked of a fake Slack. */
+import { describe, expect, it } from "@jest/globals";
+import type { Config } from "../../../lambdas/shared/config/schema.ts";
+import { createFindTaskContext } from "../../../lambdas/verification/lookups/task-context.ts";
+import type { PostedMessage } from "../../../lambdas/verification/slack/api/slack.ts";
+import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
+import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
+import { serve } from "../../doubles/serving.ts";
+import { slackClient } from "../slack/api/slack-client.ts";
+import { sampleTask } from "../task/sample.ts";
+
+const client = slackClient();
+const unscoped = slackClient({ scopes: ["chat:write"] });
+
+const everything = { names: true, groups: true, channel: true, open: true };
+const namesOnly = { names: true, groups: false, channel: false, open: false };
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+type Given = {
+  text?: string;
+  message?: Partial<UserMessage>;
+  thread?: readonly PostedMessage[];
+};
+
+/** `find` looks up in one process, whose clock `pass` moves. */
+function lookups({
+  settings = everything,
+  slack = client(),
+  apiUrl = slack.fakeSlack.apiUrl,
+  maxWaitMs = 60_000,
+}: {
+  settings?: Config["slack"]["context"];
+  slack?: ReturnType<typeof client>;
+  apiUrl?: string;
+  maxWaitMs?: number;
+} = {}) {
+  let nowMs = 0;
+  const api = slack.api({ apiUrl });
+  const findTaskContext = createFindTaskContext({ slack: api, settings, now: () => nowMs, maxWaitMs });
+  const calls = () => slack.calls.filter((method) => !method.startsWith("chat."));
+  return {
+    calls,
+    pass(ms: number) {
+      nowMs += ms;
+    },
+    find({ text = "", message = {}, thread = [] }: Given = {}) {
+      const { channel, person: user, team } = workspace;
+      const asked = { ...sampleTask().message, team, user, channel: channel.id, ts: "1700000000.000100", text };
+      const task = sampleTask({ message: { ...asked, ...message } });
+      return findTaskContext({ task, texts: [text], thread, signal: new AbortController().signal });
+    },
+  };
+}
+
+const said = (user: string, markdown = ""): PostedMessage => ({
+  ...{ ts: "1600000000.000100", text: markdown, markdown, key: undefined, from: "person", user, fileIds: [] },
+});
+
+describe("names", () => {
+  it("are those of the people and groups in the text, and of the writers of the thread", async () => {
+    const user = { profile: { display_name: "Robin" } };
+    const usergroups = [{ id: "S1", handle: "ops" }];
+    const { url } = await serve(() => Response.json({ ok: true, user, usergroups }));
+    const zone = lookups({ settings: { ...namesOnly, groups: true }, apiUrl: `${url}/` });
+    const { names } = await zone.find({ text: "Tell @U1 and @S1", thread: [said("U2", "and @W3")] });
+    expect(names).toEqual({ U1: "Robin", S1: "ops", U2: "Robin", W3: "Robin" });
+  });
+
+  it("cost no call for a text without ids", async () => {
+    const zone = lookups({ settings: { ...everything, channel: false } });
+    expect(await zone.find({ text: "Ask @robin in #general" })).toEqual({ names: {}, context: undefined });
+    expect(zone.calls()).toEqual([]);
+  });
+
+  it("are asked for once in six hours", async () => {
+    const zone = lookups({ settings: namesOnly });
+    const thread = [said("UHANAKO")];
+    for (const ms of [0, hourMs, 4 * hourMs]) {
+      zone.pass(ms);
+      expect((await zone.find({ thread })).names).toEqual({ UHANAKO: "Hanako" });
+    }
+    expect(zone.calls()).toEqual(["users.info"]);
+    zone.pass(hourMs);
+    await zone.find({ thread });
+    expect(zone.calls()).toEqual(["users.info", "users.info"]);
+  });
+
+  it("of a person whom Slack does not know are not asked for again within the hour", async () => {
+    const zone = lookups({ settings: namesOnly });
+    for (const ms of [0, hourMs - 1]) {
+      zone.pass(ms);
+      expect((await zone.find({ text: "@U0NOBODY" })).names).toEqual({});
+    }
+    expect(zone.calls()).toEqual(["users.info"]);
+    zone.pass(1);
+    await zone.find({ text: "@U0NOBODY" });
+    expect(zone.calls()).toHaveLength(2);
+  });
+
+  it("are ids where the scope is missing, which is asked once an hour", async () => {
+    const zone = lookups({ settings: namesOnly, slack: unscoped() });
+    expect((await zone.find({ text: "@U1 @U2" })).names).toEqual({});
+    const asked = zone.calls().length;
+    zone.pass(hourMs - 1);
+    await zone.find({ text: "@U3 @U4" });
+    expect(zone.calls()).toHaveLength(asked);
+    zone.pass(1);
+    await zone.find({ text: "@U5" });
+    expect(zone.calls()).toHaveLength(asked + 1);
+  });
+
+  it.each([
+    ["limits the calls", { type: "rate_limited", retryAfterSeconds: 30 }],
+    ["is down", { type: "error", error: "service_unavailable" }],
+  ] as const)("are ids for a minute where Slack %s", async (_name, fault) => {
+    const zone = lookups({ settings: namesOnly });
+    for (let attempt = 0; attempt < 3; attempt++) client().fakeSlack.inject({ method: "users.info", ...fault });
+    expect((await zone.find({ thread: [said("UHANAKO")] })).names).toEqual({});
+    const asked = zone.calls().length;
+    zone.pass(minuteMs - 1);
+    await zone.find({ thread: [said("UPERSON")] });
+    expect(zone.calls()).toHaveLength(asked);
+  });
+
+  it("are ids where Slack takes too long, and the next task does not wait again", async () => {
+    const zone = lookups({ settings: namesOnly, maxWaitMs: 20 });
+    client().fakeSlack.inject({ method: "users.info", type: "late", delayMs: 5000 });
+    expect((await zone.find({ thread: [said("UHANAKO")] })).names).toEqual({});
+    const asked = zone.calls().length;
+    await zone.find({ thread: [said("UPERSON")] });
+    expect(zone.calls()).toHaveLength(asked);
+  });
+
+  it("cost ten calls at most, for the text first and then for the newest messages", async () => {
+    const zone = lookups({ settings: namesOnly });
+    const text = Array.from({ length: 9 }, (_, at) => `@U${at}X`).join(" ");
+    const thread = [said("UPERSON"), { ...said("UHANAKO"), ts: "1600000001.000100" }];
+    expect((await zone.find({ text, thread })).names).toEqual({ UHANAKO: "Hanako" });
+    expect(zone.calls()).toHaveLength(10);
+  });
+
+  it("have no brackets, line breaks and invisible characters", async () => {
+    const display_name = "Bo\u202Eb\u200B (U0ADMIN)\n> [ops](https://evil.example) <@U1>\u0007";
+    const { url } = await serve(() => Response.json({ ok: true, user: { profile: { display_name } } }));
+    const { names } = await lookups({ settings: namesOnly, apiUrl: `${url}/` }).find({ text: "@U1" });
+    expect(names).toEqual({ U1: "Bob U0ADMIN opshttps://evil.example @U1" });
+  });
+
+  it.each([
+    [{ profile: { display_name: "", real_name: "Robin Doe" }, name: "robin" }, "Robin Doe"],
+    [{ profile: null, real_name: "", name: "robin" }, "robin"],
+    [{ profile: { display_name: 7 }, real_name: "Robin" }, "Robin"],
+  ])("are the first of the names that a person has: %j", async (user, name) => {
+    const { url } = await serve(() => Response.json({ ok: true, user }));
+    const { names } = await lookups({ settings: namesOnly, apiUrl: `${url}/` }).find({ text: "@U1" });
+    expect(names).toEqual({ U1: name });
+  });
+
+  it("of a text of another organization's person are not asked for, because anybody can type an id", async () => {
+    const zone = lookups();
+    const message = { external: "people", channel: "CSHARED", user: "UOUTSIDER" } as const;
+    const { names } = await zone.find({ text: "@U1 #C1", message, thread: [said("UPERSON", "@U2")] });
+    expect(names).toEqual({ UPERSON: "You" });
+    expect(zone.calls().toSorted()).toEqual(["conversations.info", "users.info"]);
+  });
+
+  it("of channels are only of those in which both the person and the bot are", async () => {
+    const ids = ["CRANDOM", "CPRIVATE", "CHIDDEN", "CWITHOUT"];
+    const open = ids.map((id) => ({ type: "channel", id }) as const);
+    const zone = lookups({ settings: { ...namesOnly, open: true } });
+    const found = await Promise.all(
+      [workspace.person, "UHANAKO"].map((user) => zone.find({ message: { user, open } })),
+    );
+    expect(found.map(({ context }) => context?.open?.map(({ name }) => name))).toEqual([
+      ["random"],
+      ["random", "board"],
+    ]);
+  });
+
+  it("are not asked for where the configuration switches them off", async () => {
+    const zone = lookups({ settings: { names: false, groups: false, channel: false, open: false } });
+    const message = { open: [{ type: "channel" as const, id: "CRANDOM" }] };
+    const found = await zone.find({ text: "@U1 @S1 #C1", message, thread: [said("UHANAKO")] });
+    expect(found).toEqual({ names: {}, context: undefined });
+    expect(zone.calls()).toEqual([]);
+  });
+});
+
+describe("handles of groups", () => {
+  it("are read with one call an hour", async () => {
+    const usergroups = [{ id: "S1", handle: "ops" }, { id: "S2", handle: "(devs)" }, { id: "S3" }];
+    let calls = 0;
+    const { url } = await serve(() => {
+      calls += 1;
+      return Response.json({ ok: true, usergroups });
+    });
+    const zone = lookups({ settings: { ...namesOnly, groups: true }, apiUrl: `${url}/` });
+    for (const text of ["@S1 @S2 @S3", "@S2 @S4"]) await zone.find({ text });
+    expect((await zone.find({ text: "@S1 @S2 @S3" })).names).toEqual({ S1: "ops", S2: "devs" });
+    expect(calls).toBe(1);
+  });
+});
+
+describe("the channel", () => {
+  it("has its name, its kind, and its topic in Markdown", async () => {
+    const { context } = await lookups().find({ message: { channel: "CRANDOM" } });
+    const channel_topic = "Cats & dogs, see [the rules](https://example.com/pets)";
+    expect(context).toEqual({ channel_name: "random", channel_kind: "public", channel_topic });
+  });
+
+  it("is private if Slack does not say otherwise", async () => {
+    const { context } = await lookups().find({ message: { channel: "CPRIVATE", user: "UHANAKO" } });
+    expect(context).toEqual({ channel_name: "board", channel_kind: "private" });
+    const { url } = await serve(() => Response.json({ ok: true, channel: { id: "C1", name: "x", is_member: true } }));
+    expect((await lookups({ apiUrl: `${url}/` }).find()).context).toEqual({
+      channel_name: "x",
+      channel_kind: "private",
+    });
+  });
+
+  it("has no name in a direct message of several people", async () => {
+    const channel = { id: "G1", name: "mpdm-a--b--c-1", is_mpim: true, is_private: true, is_member: true };
+    const { url } = await serve(() => Response.json({ ok: true, channel }));
+    expect((await lookups({ apiUrl: `${url}/` }).find()).context).toEqual({ channel_kind: "group" });
+  });
+
+  it("is known without a call in a direct message", async () => {
+    const zone = lookups();
+    const { context } = await zone.find({ message: { channel: workspace.directMessages.id, direct: true } });
+    expect(context).toEqual({ channel_kind: "direct" });
+    expect(zone.calls()).toEqual([]);
+  });
+
+  it("is left out where the bot is not in it, or Slack does not show it", async () => {
+    const zone = lookups();
+    for (const channel of ["CWITHOUT", "CHIDDEN"]) {
+      expect((await zone.find({ message: { channel } })).context).toBeUndefined();
+    }
+  });
+
+  it("is asked for once an hour", async () => {
+    const zone = lookups();
+    for (const ms of [0, hourMs - 1, 1]) {
+      zone.pass(ms);
+      await zone.find();
+    }
+    expect(zone.calls()).toEqual(["conversations.info", "conversations.info"]);
+  });
+});
+
+describe("what the person has open", () => {
+  const open = [
+    { type: "channel", id: workspace.channel.id },
+    { type: "message", id: "1700000000.000900", channel: "CRANDOM" },
+    { type: "message", id: "1700000000.000900", channel: "CPRIVATE" },
+    { type: "channel", id: "CWITHOUT" },
+  ] as const;
+  const message = { channel: workspace.directMessages.id, direct: true, open: [...open] };
+
+  it("is what both the person and the bot see", async () => {
+    expect((await lookups().find({ message })).context?.open).toEqual([
+      { type: "channel", id: workspace.channel.id, name: "general" },
+      open[1],
+    ]);
+  });
+
+  it("is nothing where Slack does not say who is in the channel", async () => {
+    for (let attempt = 0; attempt < 3; attempt++) {
+      client().fakeSlack.inject({ method: "conversations.members", type: "error", error: "fetch_members_failed" });
+    }
+    expect((await lookups().find({ message: { ...message, open: [open[1]] } })).context?.open).toBeUndefined();
+  });
+
+  it("is asked of Slack once an hour for each channel", async () => {
+    const zone = lookups();
+    await zone.find({ message });
+    const asked = zone.calls().length;
+    await zone.find({ message });
+    expect(zone.calls()).toHaveLength(asked);
+  });
+});
