@@ -58,6 +58,8 @@ const outcomeSchema = z.discriminatedUnion("type", [
     type: z.literal("file_refused"),
     why: z.enum(["too_large", "too_many", "not_to_be_had"]),
     name: z.string(),
+    /** Of a file that is not to be had. `hidden`: Slack refuses it. `canvas`: the app may read no canvases. */
+    detail: z.enum(["hidden", "canvas"]).optional(),
     /** The limit: bytes, or files. */
     most: z.int().optional(),
   }),

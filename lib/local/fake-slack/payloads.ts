@@ -5,7 +5,7 @@
  */
 import type { FakeSlackButton, FakeSlackVote } from "./blocks.ts";
 import type { FakeSlackMessage } from "./messages.ts";
-import { toSlackFile, toSlackMessage, writerFields } from "./slack-message.ts";
+import { toListedFile, toSlackMessage, writerFields } from "./slack-message.ts";
 import { type OpenModal, toViewPayload } from "./views.ts";
 import {
   type FakeSlackChannel,
@@ -38,7 +38,7 @@ export function createEventPayload({
   const isMessage = event === "message";
   const section = { type: "rich_text_section", elements: [{ type: "text", text }] };
   const attached = {
-    files: files.map((file) => toSlackFile({ file, filesUrl })),
+    files: files.map((file) => toListedFile({ file, filesUrl })),
     upload: false,
     display_as_bot: false,
   };

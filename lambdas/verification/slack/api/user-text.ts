@@ -74,6 +74,8 @@ const fileSchema = z.object({
   mimetype: z.nullish(z.string()),
   size: z.nullish(z.unknown()),
   mode: z.nullish(z.string()),
+  filetype: z.nullish(z.string()),
+  file_access: z.nullish(z.string()),
   is_external: z.nullish(z.boolean()),
   url_private: z.nullish(z.string()),
   url_private_download: z.nullish(z.string()),
@@ -81,6 +83,11 @@ const fileSchema = z.object({
 
 /** The file is deleted, too old for the workspace's plan, or stored outside of Slack. */
 const absentModes: readonly unknown[] = ["tombstone", "hidden_by_limit", "external"];
+
+/** Slack has decided about the file already. Any other file without an address, such as `check_file_info`, has to be looked up. */
+const deniedAccess: readonly unknown[] = ["access_denied", "file_not_found"];
+const canvasType = "application/vnd.slack-docs";
+const canvasFiletypes: readonly unknown[] = ["canvas", "quip"];
 
 /**
  * Lists the files of a message (https://docs.slack.dev/reference/objects/file-object) for the queue. An unavailable file stays in
@@ -91,7 +98,9 @@ export function readUserFiles(files: readonly unknown[]): UserFile[] {
     const { data: file } = fileSchema.safeParse(each);
     const size = file?.size ?? 0;
     if (file === undefined || !isSize(size)) return [];
-    const url = file.is_external || absentModes.includes(file.mode) ? undefined : readFileUrl(file);
+    const isAbsent = Boolean(file.is_external) || absentModes.includes(file.mode);
+    const url = isAbsent ? undefined : readFileUrl(file);
+    const isCanvas = file.mimetype === canvasType || canvasFiletypes.includes(file.filetype);
     return [
       {
         id: file.id,
@@ -99,6 +108,10 @@ export function readUserFiles(files: readonly unknown[]): UserFile[] {
         mimetype: toStorable((file.mimetype || "application/octet-stream").slice(0, maxNameLength)),
         size,
         ...(url === undefined ? {} : { url }),
+        ...(url === undefined && !isAbsent && !deniedAccess.includes(file.file_access)
+          ? { isStub: true as const }
+          : {}),
+        ...(isCanvas && !isAbsent ? { isCanvas: true as const } : {}),
       },
     ];
   });

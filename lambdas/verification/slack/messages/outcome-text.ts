@@ -175,7 +175,7 @@ function otherOutcomeText({ outcome, locale, ...about }: About & { outcome: Othe
     case "limited":
       return limited[locale]({ ...outcome, ...about });
     case "file_refused":
-      return fileRefused[outcome.why][locale]({ name: formatFileName(outcome.name), most: outcome.most });
+      return fileRefused[outcome.detail ?? outcome.why][locale]({ name: formatFileName(outcome.name), most: outcome.most });
     case "unreadable":
       return fixed[outcome.files ? "files_gone" : "unreadable"][locale];
     case "too_old":
@@ -306,7 +306,9 @@ const limited: Record<Locale, (about: Limited) => Notice> = {
 
 type FileText = Record<Locale, (file: { name: string; most: number | undefined }) => Notice>;
 
-const fileRefused: Record<Extract<TaskOutcome, { type: "file_refused" }>["why"], FileText> = {
+type FileRefusal = Extract<TaskOutcome, { type: "file_refused" }>;
+
+const fileRefused: Record<FileRefusal["why"] | NonNullable<FileRefusal["detail"]>, FileText> = {
   too_large: {
     en: ({ name, most }) => ({
       happened: `${name} is too large.${most === undefined ? "" : ` The limit is ${formatSize(most)}.`}`,
@@ -332,6 +334,23 @@ const fileRefused: Record<Extract<TaskOutcome, { type: "file_refused" }>["why"],
             happened: `ファイルが多すぎます${most === undefined ? "" : `（一度に${most}件まで）`}。`,
             todo: "ファイルを減らすか、メッセージを分けてお送りください。",
           },
+  },
+  hidden: {
+    en: ({ name }) => ({
+      happened: `I can't open this file: ${name}. Slack doesn't let me read it.`,
+      todo: "Copy what matters into your message.",
+    }),
+    ja: ({ name }) => ({
+      happened: `${name} を開けません。Slackが読み取りを許可していません。`,
+      todo: "必要な内容をメッセージにコピーしてお送りください。",
+    }),
+  },
+  canvas: {
+    en: () => ({ happened: "I can't read canvases.", todo: "Copy the text into your message." }),
+    ja: () => ({
+      happened: "キャンバスは読み取れません。",
+      todo: "本文をメッセージにコピーしてお送りください。",
+    }),
   },
   not_to_be_had: {
     en: ({ name }) => ({

@@ -24,6 +24,8 @@ const others: Ended[] = [
   { type: "file_refused", why: "too_many", name: "a.zip", most: 0 },
   { type: "file_refused", why: "too_many", name: "a.zip" },
   { type: "file_refused", why: "not_to_be_had", name: "a.zip" },
+  { type: "file_refused", why: "not_to_be_had", name: "a.zip", detail: "hidden" },
+  { type: "file_refused", why: "not_to_be_had", name: "a.zip", detail: "canvas" },
 ];
 
 function say(outcome: Ended | undefined, locale: "en" | "ja" = "en", contact?: string): string {
