@@ -66,6 +66,8 @@ export function createSimSlackExtras({
         },
       }),
 
+    fileInfo: () => Promise.reject(new Error("not used: files on their way in have a double of their own")),
+    canvasContent: () => Promise.reject(new Error("not used: files on their way in have a double of their own")),
     startUpload: ({ name, requestId, signal }) =>
       at({
         point: "slack.upload",

@@ -84,6 +84,10 @@ const filesSchema = z.strictObject({
   maxCount: integer(0, 20)
     .default(10)
     .describe("The most files of one message that the agent gets. 0: files are not sent to the agent."),
+  canvases: z
+    .boolean()
+    .default(false)
+    .describe("The app's manifest asks for the scope canvases:read, so that a canvas of a message is sent as Markdown."),
 });
 
 const limitsSchema = z

@@ -6,7 +6,7 @@ import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
 import { parseUrl } from "../../shared/untrusted-input.ts";
-import { SlackError } from "../slack/api/slack.ts";
+import { type SlackApi, SlackError } from "../slack/api/slack.ts";
 import type { Share } from "../slots.ts";
 import type { Installation, UserFile } from "../task/messages.ts";
 import { toSlackDocument } from "../task/slack-documents.ts";
@@ -28,6 +28,7 @@ type Attachment = Awaited<ReturnType<Files["importAttachments"]>>[number];
 const lifeMs = 3600_000;
 
 type ImportOptions = {
+  slack: Pick<SlackApi, "fileInfo" | "canvasContent">;
   download: Download;
   store: FileStore;
   token: (installation: Installation) => Promise<string>;
@@ -69,19 +70,22 @@ export function createImportAttachments(options: ImportOptions): Files["importAt
     }
   };
 
-  async function fetchAllowed({ task, file, token, signal }: FileImport) {
+  async function fetchAllowed(request: FileImport) {
+    const { task, file } = request;
     // The id becomes part of a key in the store, so it may hold nothing but the characters of Slack's ids.
-    const result = fileIdPattern.test(file.id)
-      ? await fetchFile(options, { task, file, token, signal })
-      : { refused: "not_to_be_had" as const };
-    if (!("refused" in result)) return result;
-    log.info("file_refused", { request_id: task.id, trace_id: readTraceId(task.trace), reason: result.refused });
-    throw refusal(file, { why: result.refused, ...(result.refused === "too_large" ? { most: maxBytes } : {}) });
+    const result: FetchedFile = fileIdPattern.test(file.id)
+      ? await fetchDescribed(options, request)
+      : { refused: "not_to_be_had" };
+    if (!("refused" in result)) return { file, ...result };
+    const { refused: why, detail } = result;
+    log.info("file_refused", { request_id: task.id, trace_id: readTraceId(task.trace), reason: why });
+    const most = why === "too_large" ? { most: maxBytes } : {};
+    throw refusal(result.file ?? file, { why, ...most, ...(detail && { detail }) });
   }
 
   async function importFile(request: FileImport) {
-    const { task, file, signal } = request;
-    const { bytes, mimetype } = await fetchAllowed(request);
+    const { task, signal } = request;
+    const { file, bytes, mimetype } = await fetchAllowed(request);
     const sha256 = createHash("sha256").update(bytes).digest("hex");
     const nowMs = now();
     const wantedMs = Math.min(Math.max(nowMs + lifeMs, task.call?.deadlineAtMs ?? 0), nowMs + fileLifeMs);
@@ -98,13 +102,51 @@ export function createImportAttachments(options: ImportOptions): Files["importAt
   }
 }
 
-function refusal(file: UserFile, outcome: { why: "too_large" | "too_many" | "not_to_be_had"; most?: number }) {
-  const document = outcome.why === "not_to_be_had" ? toSlackDocument(file.mimetype) : undefined;
-  return new FileRefused({ ...outcome, name: safeFileName(file.name), ...(document !== undefined && { document }) });
+function refusal(file: UserFile, outcome: Omit<FileRefused["outcome"], "type" | "name">) {
+  return new FileRefused({ ...outcome, name: safeFileName(file.name) });
 }
 
-/** `refused` is permanent. */
-type FetchedFile = { bytes: Uint8Array; mimetype: string } | { refused: "too_large" | "not_to_be_had" };
+/** `refused` is permanent. `file` is what Slack has told of it meanwhile. */
+type FetchedFile = { file?: UserFile } & (
+  | { bytes: Uint8Array; mimetype: string }
+  | { refused: "too_large" | "not_to_be_had"; detail?: FileRefused["outcome"]["detail"] }
+);
+
+/** Fetches a file of which the message may say no more than the id. Rejects with a SlackError if a later try may succeed. */
+async function fetchDescribed(options: ImportOptions, request: FileImport): Promise<FetchedFile> {
+  const { task, file: known, signal } = request;
+  const call = { installation: installationOf(task), requestId: task.id, signal };
+  const file = known.isStub ? await unlessRefused(options.slack.fileInfo({ ...call, file: known.id })) : known;
+  if (file === undefined || "refusedBy" in file) return { refused: "not_to_be_had", detail: "hidden" };
+  const document = toSlackDocument(file.mimetype);
+  if (document === "list") return { file, refused: "not_to_be_had", detail: document };
+  const fetch = document === "canvas" ? fetchCanvas : fetchFile;
+  return { file, ...(await fetch(options, { ...request, file })) };
+}
+
+/** Slack's errors for an app that may read no canvases at all. */
+const noCanvasErrors: readonly (string | undefined)[] = ["missing_scope", "not_allowed_token_type", "unknown_method"];
+
+async function fetchCanvas(options: ImportOptions, { task, file, signal }: FileImport): Promise<FetchedFile> {
+  const call = { installation: installationOf(task), requestId: task.id, signal };
+  const content = await unlessRefused(options.slack.canvasContent({ ...call, canvas: file.id }));
+  if (typeof content === "object") {
+    return { refused: "not_to_be_had", detail: noCanvasErrors.includes(content.refusedBy) ? "canvas" : "hidden" };
+  }
+  const bytes = Buffer.from(content);
+  if (bytes.byteLength > options.maxBytes) return { refused: "too_large" };
+  const name = /\.md$/i.test(file.name) ? file.name : `${file.name}.md`;
+  return { file: { ...file, name }, bytes, mimetype: "text/markdown" };
+}
+
+/** Resolves to Slack's error if it refuses the call for good. Any other failure may pass. */
+async function unlessRefused<T>(call: Promise<T>): Promise<T | { refusedBy: string | undefined }> {
+  return call.catch((thrown: unknown) => {
+    const isRefusal = thrown instanceof SlackError && (thrown.kind === "gone" || thrown.kind === "refused");
+    if (!isRefusal) throw thrown;
+    return { refusedBy: thrown.slackError };
+  });
+}
 
 /** Finds the token that has replaced `tried`. `inDoubt` is true because Slack does not say why it withholds a file. */
 export type NewerToken = (request: {

@@ -17,7 +17,7 @@ const maxHeldBytes = 64 * 1024 * 1024;
  * by URL.
  */
 export function createFiles(options: {
-  slack: Pick<SlackApi, "startUpload" | "sendUpload">;
+  slack: Pick<SlackApi, "fileInfo" | "canvasContent" | "startUpload" | "sendUpload">;
   /** The bot token of an installation. */
   token: (installation: Installation) => Promise<string>;
   newerToken?: NewerToken;

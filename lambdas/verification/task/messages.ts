@@ -31,6 +31,8 @@ const userFileSchema = z.object({
   size: z.int().min(0),
   /** Absent if Slack does not store the file, or does not let the bot read it. */
   url: z.string().optional(),
+  /** Slack sent little more than the id (Slack Connect). `files.info` has the rest. */
+  isStub: z.literal(true).optional(),
 });
 export type UserFile = z.infer<typeof userFileSchema>;
 

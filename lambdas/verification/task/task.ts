@@ -58,10 +58,10 @@ const outcomeSchema = z.discriminatedUnion("type", [
     type: z.literal("file_refused"),
     why: z.enum(["too_large", "too_many", "not_to_be_had"]),
     name: z.string(),
+    /** Of a file that is not to be had. `hidden`: Slack refuses it. `canvas`: the app may read no canvases. `list`: no app reads lists here. */
+    detail: z.enum(["hidden", "canvas", "list"]).optional(),
     /** The limit: bytes, or files. */
     most: z.int().optional(),
-    /** It is no file but a document of Slack. */
-    document: z.enum(["canvas", "list"]).optional(),
   }),
   /** The agent's question got no reply. */
   z.object({ type: z.literal("unanswered") }),

@@ -371,8 +371,8 @@ export function onPrepareFailed(task: Task, event: EventOf<"slack_failed">, poli
 }
 
 function missingFileOutcome({ name, mimetype }: UserFile): TaskOutcome {
-  const document = toSlackDocument(mimetype);
-  return { type: "file_refused", why: "not_to_be_had", name, ...(document !== undefined && { document }) };
+  const detail = toSlackDocument(mimetype);
+  return { type: "file_refused", why: "not_to_be_had", name, ...(detail !== undefined && { detail }) };
 }
 
 /** Adds the params of `execute_task`. Repetitions send the same params except for the remaining time. */

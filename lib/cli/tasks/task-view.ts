@@ -63,7 +63,7 @@ export function toTaskView({ task, nowMs }: { task: Task; nowMs: number }) {
 }
 
 function viewOutcome(outcome: NonNullable<Task["outcome"]>) {
-  if (outcome.type === "file_refused") return pick(outcome, "type", "why", "most", "document");
+  if (outcome.type === "file_refused") return pick(outcome, "type", "why", "detail", "most");
   if (outcome.type === "failed") return pick(outcome, "type", "reason", "lost", "insteadOfAnswer");
   if (outcome.type === "help") return pick(outcome, "type");
   if (outcome.type !== "answer") return outcome;

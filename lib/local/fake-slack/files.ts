@@ -11,6 +11,8 @@ export const fileSchema = z.object({
   size: z.int(),
   team: z.string(),
   user: z.string(),
+  /** `check_file_info`: messages show only its id (Slack Connect). `access_denied`: `files.info` refuses it too. */
+  access: z.enum(["check_file_info", "access_denied"]).optional(),
 });
 export type FakeSlackFile = z.infer<typeof fileSchema>;
 

@@ -13,6 +13,7 @@ const knownScopes = [
   "channels:read",
   "chat:write",
   "commands",
+  "canvases:read",
   "files:read",
   "files:write",
   "groups:history",

@@ -5,7 +5,7 @@
  */
 import type { FakeSlackButton, FakeSlackVote } from "./blocks.ts";
 import type { FakeSlackMessage } from "./messages.ts";
-import { attachmentFields, toRichText, toSlackFile, toSlackMessage, writerFields } from "./slack-message.ts";
+import { attachmentFields, toListedFile, toRichText, toSlackMessage, writerFields } from "./slack-message.ts";
 import { type OpenModal, toViewPayload } from "./views.ts";
 import {
   type FakeSlackChannel,
@@ -37,7 +37,7 @@ export function createEventPayload({
   const team = findFakePerson(user)?.team ?? workspace.team;
   const isMessage = event === "message";
   const attached = {
-    files: files.map((file) => toSlackFile({ file, filesUrl })),
+    files: files.map((file) => toListedFile({ file, filesUrl })),
     upload: false,
     display_as_bot: false,
   };

@@ -38,7 +38,7 @@ export type PostedByFakePerson = {
   delivered: Promise<Delivery>;
 };
 
-export type FileOfPerson = { name: string; mimetype?: string; bytes: Uint8Array };
+export type FileOfPerson = { name: string; mimetype?: string; bytes: Uint8Array; access?: FakeSlackFile["access"] };
 
 /** `files` are uploaded with it, `fileIds` were `uploaded` before. `channel` is the first channel by default. */
 type Post = {

@@ -3,7 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { readBody } from "../../../lambdas/shared/http/read-body.ts";
 import { startListening } from "../../../lambdas/shared/http/server.ts";
 import { applyFault, type FakeRequest, type Fault, sendReply, type TakeFault } from "./faults.ts";
-import { hasAccessToTeam, type MethodArgs, type MethodReply } from "./reply.ts";
+import { mayReadFile } from "./methods/files.ts";
+import type { MethodArgs, MethodReply } from "./reply.ts";
 import type { FakeSlackState } from "./state.ts";
 import { answerCall, createRateLimits, findCaller } from "./web-api.ts";
 
@@ -79,9 +80,7 @@ export async function startSlackServer({
     const file = state.files.find(id);
     if (file === undefined) return sendReply(response, 404);
     const caller = findCaller(state.tokens, request.headers.authorization);
-    // The second workspace's files are in the channel that it shares with the first.
-    const mayRead = typeof caller !== "string" && (hasAccessToTeam(caller, file.team) || file.team === "TSECOND");
-    if (!mayRead) {
+    if (typeof caller === "string" || !mayReadFile(caller, file)) {
       // Slack answers with a page to sign in, and 200.
       response.writeHead(200, { "content-type": "text/html; charset=utf-8" });
       response.end("<!DOCTYPE html><html><head><title>Sign in | Slack</title></head><body>Sign in</body></html>");

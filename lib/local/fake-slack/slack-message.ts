@@ -40,11 +40,17 @@ export function toSlackMessage({
     team,
     ...inThread,
     ...(blocks === undefined ? {} : { blocks }),
-    ...(files === undefined ? {} : { files: files.map((file) => toSlackFile({ file, filesUrl })), upload: true }),
+    ...(files === undefined ? {} : { files: files.map((file) => toListedFile({ file, filesUrl })), upload: true }),
     ...(stream === undefined ? {} : { streaming_state: stream.state === "open" ? "in_progress" : "completed" }),
     ...(edited ? { edited: { user, ts } } : {}),
     ...(withMetadata && metadata !== undefined ? { metadata } : {}),
   };
+}
+
+/** As messages show it: of some files only the id. */
+export function toListedFile({ file, filesUrl }: { file: FakeSlackFile; filesUrl: string }) {
+  if (file.access === undefined) return toSlackFile({ file, filesUrl });
+  return { id: file.id, mode: "file_access", file_access: "check_file_info", created: 0, timestamp: 0, user: "" };
 }
 
 export function toSlackFile({ file, filesUrl }: { file: FakeSlackFile; filesUrl: string }) {

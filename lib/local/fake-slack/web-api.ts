@@ -6,7 +6,7 @@ import { type ArgumentName, argumentChecks, type MethodContext } from "./methods
 import { assistantMethods } from "./methods/assistant.ts";
 import { chatMethods } from "./methods/chat.ts";
 import { conversationMethods } from "./methods/conversations.ts";
-import { fileMethods } from "./methods/files.ts";
+import { canvasMethods, fileMethods } from "./methods/files.ts";
 import { oauthMethods } from "./methods/oauth.ts";
 import { callsPerMinute, type Methods, methodRows, type SlackMethod } from "./methods/table.ts";
 import { userMethods } from "./methods/users.ts";
@@ -18,6 +18,7 @@ type Headers = { authorization?: string | undefined; "content-type"?: string | u
 
 const methods: Methods<string> = {
   ...assistantMethods,
+  ...canvasMethods,
   ...chatMethods,
   ...conversationMethods,
   ...fileMethods,

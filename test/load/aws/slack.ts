@@ -75,6 +75,8 @@ export function openLoadSlack({
     startStream: unexpected,
     appendStream: unexpected,
     stopStream: unexpected,
+    fileInfo: unexpected,
+    canvasContent: unexpected,
     startUpload: unexpected,
     sendUpload: unexpected,
     shareUploads: unexpected,

@@ -67,7 +67,8 @@ describe("a call", () => {
 
   it("never needs a scope that no configuration asks for", () => {
     const slackConfig = { command: { name: "/sekisho" }, shortcut: {}, assistant: {}, locale: "user" };
-    const all = botScopes(parseConfig({ json: { slack: slackConfig, allowlist: [{ group: "S0DEPLOY" }] } }));
+    const files = { canvases: true };
+    const all = botScopes(parseConfig({ json: { slack: slackConfig, files, allowlist: [{ group: "S0DEPLOY" }] } }));
     for (const [name, { scopes = "" }] of methodRows) {
       const isAsked = scopes === "" || scopes.split(" ").some((scope) => all.includes(scope));
       expect([name, isAsked]).toEqual([name, true]);

@@ -22,6 +22,7 @@ import type {
   ConversationsRepliesArguments,
   FilesCompleteUploadExternalArguments,
   FilesGetUploadURLExternalArguments,
+  FilesInfoArguments,
   OAuthV2AccessArguments,
   ReactionsAddArguments,
   ReactionsRemoveArguments,
@@ -44,6 +45,8 @@ type ClientArguments = {
   "assistant.threads.setSuggestedPrompts": AssistantThreadsSetSuggestedPromptsArguments;
   "auth.test": AuthTestArguments;
   "blocks.validate": BlocksValidateArguments;
+  /** Slack's client does not have it yet: https://docs.slack.dev/reference/methods/canvases.getContent. */
+  "canvases.getContent": { canvas_id: string; content_type?: "markdown" | "html" };
   "chat.postMessage": ChatPostMessageArguments;
   "chat.update": ChatUpdateArguments;
   "chat.delete": ChatDeleteArguments;
@@ -57,6 +60,7 @@ type ClientArguments = {
   "conversations.replies": ConversationsRepliesArguments;
   "conversations.members": ConversationsMembersArguments;
   "conversations.open": ConversationsOpenArguments;
+  "files.info": FilesInfoArguments;
   "files.getUploadURLExternal": FilesGetUploadURLExternalArguments;
   "files.completeUploadExternal": FilesCompleteUploadExternalArguments;
   "oauth.v2.access": OAuthV2AccessArguments;
@@ -107,7 +111,7 @@ type TypesThatDiffer = {
 };
 
 /** A manifest that the fake takes is one for the client. Of some scopes and events the client does not know yet. */
-type NewerThanTheClient = "assistant:write" | "agent_session_stopped";
+type NewerThanTheClient = "assistant:write" | "canvases:read" | "agent_session_stopped";
 type ClientManifest = AppsManifestValidateArguments["manifest"];
 type FakeManifest = z.infer<typeof manifestSchema>;
 type DeepKeys<T> = T extends readonly (infer E)[]

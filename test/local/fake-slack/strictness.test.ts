@@ -35,6 +35,7 @@ async function validArgs(method: SlackMethod): Promise<Args> {
   const { asked } = slack;
   const inThread = { channel_id: channel, thread_ts: asked };
   const recipient = { recipient_user_id: user, recipient_team_id: workspace.team };
+  const upload = (mimetype: string) => slack.fakeSlack.upload({ name: "a", mimetype, bytes: Buffer.from("x") }).id;
   const post = async () => ({ channel, ts: (await slack.post()).ts });
   const stream = async () => {
     const args = { channel, thread_ts: asked, markdown_text: "one", ...recipient };
@@ -64,6 +65,8 @@ async function validArgs(method: SlackMethod): Promise<Args> {
     "conversations.members": () => ({ channel }),
     "conversations.replies": () => ({ channel, ts: asked }),
     "conversations.open": () => ({ users: user }),
+    "canvases.getContent": () => ({ canvas_id: upload("application/vnd.slack-docs") }),
+    "files.info": () => ({ file: upload("text/plain") }),
     "files.getUploadURLExternal": () => ({ filename: "a.txt", length: 1 }),
     "files.completeUploadExternal": async () => {
       const { file_id: id, upload_url: url } = await slack.call("files.getUploadURLExternal", {

@@ -12,7 +12,7 @@ import { createFiles } from "../../../lambdas/verification/files/create-files.ts
 import { FileRefused, type FileStore } from "../../../lambdas/verification/files/files.ts";
 import { startVerificationServer, type VerificationServer } from "../../../lambdas/verification/ingress/server.ts";
 import { createBotTokens } from "../../../lambdas/verification/installations/installations.ts";
-import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
+import { type SlackApi, SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import { readUserFiles } from "../../../lambdas/verification/slack/api/user-text.ts";
 import { createSlackApi } from "../../../lambdas/verification/slack/api/web-api.ts";
 import type { Installation, UserFile } from "../../../lambdas/verification/task/messages.ts";
@@ -52,6 +52,8 @@ const keeping: FileStore = {
 };
 
 function filesWith({
+  fileInfo = unexpected as SlackApi["fileInfo"],
+  canvasContent = unexpected as SlackApi["canvasContent"],
   store = keeping,
   maxCount = 10,
   token = async ({ team }: Installation) => tokens[team] ?? "",
@@ -59,7 +61,7 @@ function filesWith({
   newerToken = async (_request: { tried: string }): Promise<string | undefined> => undefined,
 } = {}) {
   return createFiles({
-    slack: { startUpload: unexpected, sendUpload: unexpected },
+    slack: { fileInfo, canvasContent, startUpload: unexpected, sendUpload: unexpected },
     token,
     newerToken,
     apiUrl: `${slack.url}/api/`,
@@ -166,10 +168,10 @@ describe("files of a message", () => {
     expect(authorizations()).toEqual([]);
   });
 
-  it("are refused by their kind where one is a document of Slack", async () => {
-    const canvas = file({ name: "Plan", mimetype: "application/vnd.slack-docs", url: undefined });
-    const refused = await refusalOf(importAttachments([canvas]));
-    expect(refused).toEqual({ type: "file_refused", why: "not_to_be_had", name: "Plan", document: "canvas" });
+  it("are refused by their kind where one is a list of Slack", async () => {
+    const list = file({ name: "Plan", mimetype: "application/vnd.slack-list", url: undefined });
+    const refused = await refusalOf(importAttachments([list]));
+    expect(refused).toEqual({ type: "file_refused", why: "not_to_be_had", name: "Plan", detail: "list" });
     expect(authorizations()).toEqual([]);
   });
 
@@ -288,6 +290,66 @@ async function askedTask({ fakeSlack }: Both) {
   const { event } = JSON.parse(Buffer.from(received[0]?.body ?? []).toString());
   return taskWith(readUserFiles(event.files));
 }
+
+describe("a file of which Slack sends only the id", () => {
+  const stub: UserFile = { id: "F1", name: "F1", mimetype: "application/octet-stream", size: 0, isStub: true };
+
+  it("is looked up and sent like any other", async () => {
+    const fileInfo = async ({ file: id }: { file: string }) => file({ id });
+    const [attachment] = await importAttachments([stub], { fileInfo });
+    expect(attachment).toMatchObject({ id: "F1", name: "a.png", mimetype: "image/png" });
+  });
+
+  it.each([
+    ["Slack refuses it", async () => Promise.reject(new SlackError("gone", { slackError: "access_denied" }))],
+    ["it is gone", async () => Promise.reject(new SlackError("refused", { slackError: "file_not_found" }))],
+    ["Slack does not describe it", async () => undefined],
+  ])("is refused if %s", async (_why, fileInfo) => {
+    const refused = await refusalOf(importAttachments([stub], { fileInfo }));
+    expect(refused).toMatchObject({ why: "not_to_be_had", detail: "hidden" });
+  });
+
+  it("is refused if its description has no address either, and is looked up once", async () => {
+    const asked: string[] = [];
+    const fileInfo = async ({ file: id }: { file: string }) => {
+      asked.push(id);
+      return { ...stub, name: "plan.csv" };
+    };
+    expect(await refusalOf(importAttachments([stub], { fileInfo }))).toMatchObject({ name: "plan.csv" });
+    expect(asked).toEqual(["F1"]);
+  });
+
+  it.each(["rate_limited", "unavailable", "ambiguous"] as const)("is tried again after %s", async (kind) => {
+    const fileInfo = () => Promise.reject(new SlackError(kind));
+    await expect(importAttachments([stub], { fileInfo })).rejects.toMatchObject({ kind });
+  });
+});
+
+describe("a canvas", () => {
+  const canvas = () => file({ name: "Plan", mimetype: "application/vnd.slack-docs" });
+
+  it("is sent as a Markdown file, and its page is not fetched", async () => {
+    const [attachment] = await importAttachments([canvas()], { canvasContent: async () => "# Plan\n" });
+    expect(attachment).toMatchObject({ id: "F1", name: "Plan.md", mimetype: "text/markdown", size: 7 });
+    expect(Buffer.from(stored[0]?.bytes ?? []).toString()).toBe("# Plan\n");
+    expect(slack.received).toEqual([]);
+  });
+
+  it.each([
+    ["missing_scope", "gone", "canvas"],
+    ["unknown_method", "refused", "canvas"],
+    ["canvas_not_found", "refused", "hidden"],
+    ["access_denied", "gone", "hidden"],
+  ] as const)("is refused if Slack says %s", async (slackError, kind, detail) => {
+    const canvasContent = () => Promise.reject(new SlackError(kind, { slackError }));
+    expect(await refusalOf(importAttachments([canvas()], { canvasContent }))).toMatchObject({ detail, name: "Plan" });
+  });
+
+  it("is refused above the limit of a file", async () => {
+    const canvasContent = async () => "a".repeat(1001);
+    expect(await refusalOf(importAttachments([canvas()], { canvasContent }))).toMatchObject({ why: "too_large" });
+  });
+});
 
 describe("a file that a person attaches", () => {
   it("reaches the agent without a token of Slack, as what it is, unchanged", async () => {

@@ -72,8 +72,9 @@ function filesOver({
   publicFetch: PublicFetch;
   transferTimeoutMs?: number;
 }) {
+  const notHere = () => Promise.reject(new Error("not here"));
   return createFiles({
-    slack,
+    slack: { fileInfo: notHere, canvasContent: notHere, ...slack },
     token: () => Promise.reject(new Error("not here")),
     apiUrl: "https://slack.com/api/",
     store: { put: () => Promise.reject(new Error("not here")) },

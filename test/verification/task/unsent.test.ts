@@ -223,7 +223,7 @@ describe("what goes along with a message", () => {
     const canvas = { ...file, name: "Plan", mimetype: "application/vnd.slack-docs", url: undefined };
     const before = play([woken, announced, woken], { task: taskOf({ files: [canvas] }) });
     const { task } = play([{ type: "prepared", context: {} }], { task: before.task });
-    expect(task.outcome).toEqual({ type: "file_refused", why: "not_to_be_had", name: "Plan", document: "canvas" });
+    expect(task.outcome).toEqual({ type: "file_refused", why: "not_to_be_had", name: "Plan", detail: "canvas" });
   });
 
   it("has the names of the ids in its text, and the channel, where Slack is asked for them", () => {

@@ -62,7 +62,12 @@ async function openZone({ destinations, concurrency }: { destinations: readonly 
     slack: slack.api(alive),
     gate: worldGate({ operate, alive, underWay: new Set(), rules: {} }),
     files: createFiles({
-      slack: { startUpload: async () => ({ fileId: "F1", url: "" }), sendUpload: async () => {} },
+      slack: {
+        fileInfo: unused,
+        canvasContent: unused,
+        startUpload: async () => ({ fileId: "F1", url: "" }),
+        sendUpload: async () => {},
+      },
       token: unused,
       apiUrl: "https://slack.com/api/",
       store: { put: unused },

@@ -172,6 +172,8 @@ export function createWorldSlack({
         }),
       stopStream: ({ channel, ts }) =>
         at("stopStream", () => void Object.assign(find(channel, ts), { streamingSinceMs: undefined })),
+      fileInfo: () => Promise.reject(new Error("not used: the files have a double of their own")),
+      canvasContent: () => Promise.reject(new Error("not used: the files have a double of their own")),
       startUpload: () => Promise.reject(new Error("not used: the files have a double of their own")),
       sendUpload: () => Promise.reject(new Error("not used: the files have a double of their own")),
       shareUploads: ({ channel, threadTs, files }) =>

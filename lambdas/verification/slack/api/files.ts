@@ -1,4 +1,6 @@
-/** Uploads files in three steps (https://docs.slack.dev/messaging/working-with-files, "Uploading files"). */
+/**
+ * Describes files, reads canvases, and uploads files in three steps (https://docs.slack.dev/messaging/working-with-files, "Uploading files").
+ */
 
 import * as z from "zod";
 import { isLoopbackHost } from "../../../../contracts/loopback.ts";
@@ -7,8 +9,11 @@ import { parseUrl } from "../../../shared/untrusted-input.ts";
 import type { RepeatCall, SlackCall } from "./call.ts";
 import { parseAnswer } from "./posts.ts";
 import { type SlackApi, SlackError } from "./slack.ts";
+import { readUserFiles } from "./user-text.ts";
 import { post, toStatusError } from "./web-call.ts";
 
+const infoSchema = z.object({ file: z.unknown() });
+const canvasSchema = z.object({ content: z.string() });
 const ticketSchema = z.object({ file_id: z.string(), upload_url: z.string() });
 
 /** `uploadTimeoutMs` bounds the transfer of the bytes, which takes longer than a call. */
@@ -17,9 +22,19 @@ export function createFileCalls(options: {
   repeating: RepeatCall;
   apiUrl: string;
   uploadTimeoutMs: number;
-}): Pick<SlackApi, "startUpload" | "sendUpload" | "shareUploads"> {
+}): Pick<SlackApi, "fileInfo" | "canvasContent" | "startUpload" | "sendUpload" | "shareUploads"> {
   const { call, repeating, apiUrl, uploadTimeoutMs } = options;
   return {
+    async fileInfo({ file, ...common }) {
+      const answer = await call({ method: "files.info", args: { file }, ...common, repeatable: true });
+      const { file: described } = parseAnswer(infoSchema, answer);
+      return readUserFiles([described]).find(({ id }) => id === file);
+    },
+    async canvasContent({ canvas, ...common }) {
+      const args = { canvas_id: canvas, content_type: "markdown" };
+      const answer = await call({ method: "canvases.getContent", args, ...common, repeatable: true });
+      return parseAnswer(canvasSchema, answer).content;
+    },
     async startUpload({ name, length, ...common }) {
       const args = { filename: name, length };
       // Repeatable, because Slack discards an upload URL that is never used.

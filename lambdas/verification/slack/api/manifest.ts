@@ -152,6 +152,7 @@ export function requiredScopes(config: ScopeConfig): string[] {
     // Always needed, because a very long answer becomes a file.
     "files:write",
     ...(config.files.maxCount > 0 ? ["files:read"] : []),
+    ...(config.files.maxCount > 0 && config.files.canvases ? ["canvases:read"] : []),
     ...(reactions === false ? [] : ["reactions:write"]),
     ...(locale === "user" || namesOrganization(config) ? ["users:read"] : []),
     ...(namesGroup(config) ? ["usergroups:read"] : []),

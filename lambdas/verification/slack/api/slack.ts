@@ -128,6 +128,10 @@ export type SlackApi = {
   /** Idempotent. */
   stopStream(request: InChannel & { ts: string }): Promise<void>;
 
+  /** Reads what Slack lets the bot know of a file (`files.info`). Undefined if Slack does not describe it. */
+  fileInfo(request: Call & { file: string }): Promise<UserFile | undefined>;
+  /** Reads the whole text of a canvas as Markdown (`canvases.getContent`, scope `canvases:read`). */
+  canvasContent(request: Call & { canvas: string }): Promise<string>;
   /** The first step of an upload (`files.getUploadURLExternal`). `length` is in bytes. */
   startUpload(request: Call & { name: string; length: number }): Promise<{ fileId: string; url: string }>;
   /** The second step: sends the bytes to the URL from the first. */

@@ -80,6 +80,8 @@ const fileSchema = z.object({
   mimetype: z.nullish(z.string()),
   size: z.nullish(z.unknown()),
   mode: z.nullish(z.string()),
+  filetype: z.nullish(z.string()),
+  file_access: z.nullish(z.string()),
   is_external: z.nullish(z.boolean()),
   url_private: z.nullish(z.string()),
   url_private_download: z.nullish(z.string()),
@@ -88,12 +90,14 @@ const fileSchema = z.object({
 /** The file is deleted, too old for the workspace's plan, or stored outside of Slack. */
 const absentModes: readonly unknown[] = ["tombstone", "hidden_by_limit", "external"];
 
-/** The modes of Slack's documents. */
-const documentModes: ReadonlyMap<unknown, SlackDocument> = new Map([
+/** The modes and types of Slack's documents. */
+const documentKinds: ReadonlyMap<unknown, SlackDocument> = new Map([
   ["quip", "canvas"],
   ["canvas", "canvas"],
   ["list", "list"],
 ]);
+/** Slack has decided about the file already. Any other file without an address, such as `check_file_info`, has to be looked up. */
+const deniedAccess: readonly unknown[] = ["access_denied", "file_not_found"];
 
 /**
  * Lists the files of a message (https://docs.slack.dev/reference/objects/file-object) for the queue. An unavailable file stays in
@@ -105,7 +109,8 @@ export function readUserFiles(files: readonly unknown[]): UserFile[] {
     const size = file?.size ?? 0;
     if (file === undefined || !isSize(size)) return [];
     const mimetype = readMimetype(file);
-    const isAbsent = file.is_external || absentModes.includes(file.mode) || toSlackDocument(mimetype) !== undefined;
+    const isDocument = toSlackDocument(mimetype) !== undefined;
+    const isAbsent = Boolean(file.is_external) || absentModes.includes(file.mode) || isDocument;
     const url = isAbsent ? undefined : readFileUrl(file);
     return [
       {
@@ -114,13 +119,16 @@ export function readUserFiles(files: readonly unknown[]): UserFile[] {
         mimetype: toStorable(mimetype.slice(0, maxNameLength)),
         size,
         ...(url === undefined ? {} : { url }),
+        ...(url === undefined && !isAbsent && !deniedAccess.includes(file.file_access)
+          ? { isStub: true as const }
+          : {}),
       },
     ];
   });
 }
 
-function readMimetype({ mimetype, mode }: z.infer<typeof fileSchema>): string {
-  const document = documentModes.get(mode);
+function readMimetype({ mimetype, mode, filetype }: z.infer<typeof fileSchema>): string {
+  const document = documentKinds.get(mode) ?? documentKinds.get(filetype);
   return document === undefined ? mimetype || "application/octet-stream" : documentMimetypes[document];
 }
 

@@ -2,7 +2,6 @@
 
 import { isVisible } from "../../../shared/visible-text.ts";
 import type { OverQuota } from "../../task/events.ts";
-import type { SlackDocument } from "../../task/slack-documents.ts";
 import { isCanceled, type Locale, type Task, type TaskOutcome } from "../../task/task.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { literalMrkdwn } from "../markdown/literal.ts";
@@ -207,8 +206,7 @@ function otherOutcomeText({ outcome, locale, ...about }: About & { outcome: Othe
     case "limited":
       return limited[locale]({ ...outcome, ...about });
     case "file_refused":
-      if (outcome.document !== undefined) return unreadableDocument[outcome.document][locale];
-      return fileRefused[outcome.why][locale]({ name: formatFileName(outcome.name), most: outcome.most });
+      return fileRefused[outcome.detail ?? outcome.why][locale]({ name: formatFileName(outcome.name), most: outcome.most });
     case "unreadable":
       return fixed[outcome.files ? "files_gone" : "unreadable"][locale];
     case "too_old":
@@ -339,7 +337,9 @@ const limited: Record<Locale, (about: Limited) => Notice> = {
 
 type FileText = Record<Locale, (file: { name: string; most: number | undefined }) => Notice>;
 
-const fileRefused: Record<Extract<TaskOutcome, { type: "file_refused" }>["why"], FileText> = {
+type FileRefusal = Extract<TaskOutcome, { type: "file_refused" }>;
+
+const fileRefused: Record<FileRefusal["why"] | NonNullable<FileRefusal["detail"]>, FileText> = {
   too_large: {
     en: ({ name, most }) => ({
       happened: `${name} is too large.${most === undefined ? "" : ` The limit is ${formatSize(most)}.`}`,
@@ -366,6 +366,24 @@ const fileRefused: Record<Extract<TaskOutcome, { type: "file_refused" }>["why"],
             todo: "ファイルを減らすか、メッセージを分けてお送りください。",
           },
   },
+  hidden: {
+    en: ({ name }) => ({
+      happened: `I can't open this file: ${name}. Slack doesn't let me read it.`,
+      todo: "Copy what matters into your message.",
+    }),
+    ja: ({ name }) => ({
+      happened: `${name} を開けません。Slackが読み取りを許可していません。`,
+      todo: "必要な内容をメッセージにコピーしてお送りください。",
+    }),
+  },
+  canvas: {
+    en: () => ({ happened: "I can't read canvases.", todo: "Copy the text into your message." }),
+    ja: () => ({ happened: "canvasは読み取れません。", todo: "内容をメッセージに貼り付けてお送りください。" }),
+  },
+  list: {
+    en: () => ({ happened: "I can't read lists.", todo: "Copy the text into your message." }),
+    ja: () => ({ happened: "リストは読み取れません。", todo: "内容をメッセージに貼り付けてお送りください。" }),
+  },
   not_to_be_had: {
     en: ({ name }) => ({
       happened: `I couldn't get ${name} from Slack.`,
@@ -375,17 +393,6 @@ const fileRefused: Record<Extract<TaskOutcome, { type: "file_refused" }>["why"],
       happened: `${name} をSlackから取得できませんでした。`,
       todo: "新しいメッセージで、もう一度アップロードしてください。",
     }),
-  },
-};
-
-const unreadableDocument: Record<SlackDocument, Record<Locale, Notice>> = {
-  canvas: {
-    en: { happened: "I can't read canvases.", todo: "Copy the text into your message." },
-    ja: { happened: "canvasは読み取れません。", todo: "内容をメッセージに貼り付けてお送りください。" },
-  },
-  list: {
-    en: { happened: "I can't read lists.", todo: "Copy the text into your message." },
-    ja: { happened: "リストは読み取れません。", todo: "内容をメッセージに貼り付けてお送りください。" },
   },
 };
 

@@ -17,6 +17,7 @@ export const argumentNames = {
   "assistant.threads.setSuggestedPrompts": "channel_id thread_ts title prompts",
   "auth.test": "",
   "blocks.validate": "blocks message view",
+  "canvases.getContent": "canvas_id content_type",
   "chat.postMessage": `channel thread_ts reply_broadcast text markdown_text blocks attachments metadata as_user link_names parse mrkdwn unfurl_links unfurl_media ${authorship}`,
   "chat.update":
     "channel ts text markdown_text blocks attachments metadata as_user link_names parse file_ids reply_broadcast",
@@ -31,6 +32,7 @@ export const argumentNames = {
   "conversations.replies": "channel ts cursor limit oldest latest inclusive include_all_metadata",
   "conversations.members": "channel cursor limit",
   "conversations.open": "channel users prevent_creation return_im",
+  "files.info": "file count cursor limit page",
   "files.getUploadURLExternal": "filename length alt_text snippet_type",
   "files.completeUploadExternal": "files channel_id thread_ts initial_comment blocks",
   "oauth.v2.access": "client_id client_secret code redirect_uri grant_type refresh_token",
@@ -57,7 +59,7 @@ const toleratedNames: { readonly [M in SlackMethod]?: string } = {
 /** `flag` is true or false, `count` a whole number, `json` an object or a list as JSON. Any other argument is text. */
 export const argumentTypes = {
   flag: "as_user include_all_metadata include_count include_disabled include_locale include_num_members include_users inclusive link_names mrkdwn prevent_creation reply_broadcast return_im unfurl_links unfurl_media",
-  count: "length limit",
+  count: "count length limit page",
   json: "attachments blocks chunks file_ids files loading_messages manifest message metadata prompts view",
 } as const;
 

@@ -45,6 +45,7 @@ const methodTable = {
     tier: "special",
     errors: "invalid_arguments invalid_blocks invalid_message invalid_view",
   },
+  "canvases.getContent": { tier: "tier3", scopes: "canvases:read", errors: "missing_argument canvas_not_found" },
   "chat.postMessage": { tier: "special", ...write, args: "channel content thread_ts? metadata?" },
   "chat.update": {
     tier: "tier3",
@@ -82,6 +83,7 @@ const methodTable = {
     scopes: "im:write mpim:write",
     errors: "users_list_not_supplied method_not_supported_for_channel_type user_not_found user_not_visible",
   },
+  "files.info": { tier: "tier4", scopes: "files:read", errors: "file_not_found access_denied" },
   "files.getUploadURLExternal": { tier: "tier4", scopes: "files:write", errors: "missing_argument" },
   "files.completeUploadExternal": {
     tier: "tier4",

@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { isUploadUrl } from "../../../../lambdas/verification/slack/api/files.ts";
+import type { FileOfPerson } from "../../../../lib/local/fake-slack/persons.ts";
 import { forAll } from "../../../doubles/for-all.ts";
 import { listen, serve, unusedPort } from "../../../doubles/serving.ts";
 import { appId, failure, slackClient } from "./slack-client.ts";
@@ -134,5 +135,40 @@ describe("an address for uploads", () => {
     forAll(fc.webUrl({ validSchemes: ["http", "https"] })).hold((url) => {
       expect(isUploadUrl({ url, apiUrl: real })).toBe(false);
     });
+  });
+});
+
+describe("what Slack says of a file", () => {
+  const upload = (file: Partial<FileOfPerson>) =>
+    client().fakeSlack.upload({ name: "plan.csv", mimetype: "text/csv", bytes, ...file });
+
+  it("describes a file of which a message shows only the id", async () => {
+    const { api, common } = client();
+    const { id, size } = upload({ access: "check_file_info" });
+    const url = expect.stringMatching(/^http:/);
+    expect(await api().fileInfo({ ...common, file: id })).toEqual({
+      id,
+      name: "plan.csv",
+      mimetype: "text/csv",
+      size,
+      url,
+    });
+  });
+
+  it.each([["access_denied"], ["file_not_found"], ["file_deleted"], ["canvas_not_found"]])(
+    "is a refusal: %s",
+    async (error) => {
+      const { api, common, fakeSlack } = client();
+      fakeSlack.inject({ method: "files.info", type: "error", error });
+      const { kind, slackError } = await failure(api().fileInfo({ ...common, file: "F1" }));
+      expect([slackError, kind === "gone" || kind === "refused"]).toEqual([error, true]);
+    },
+  );
+
+  it("is the text of a canvas, in one piece", async () => {
+    const { api, common } = client();
+    const { id } = upload({ name: "Plan", mimetype: "application/vnd.slack-docs", bytes: Buffer.from("# Plan") });
+    expect(await api().canvasContent({ ...common, canvas: id })).toBe("# Plan");
+    expect((await failure(api().canvasContent({ ...common, canvas: "F0" }))).slackError).toBe("canvas_not_found");
   });
 });

@@ -12,6 +12,7 @@ const manifestOf = (given: z.input<typeof configFields> = {}, socket = false) =>
 const scopesOf = (given: z.input<typeof configFields> = {}) => botScopes(configOf(given));
 
 const everything: z.input<typeof configFields> = {
+  files: { canvases: true },
   slack: {
     command: { name: "/sekisho", answerIn: "person" },
     shortcut: {},
@@ -49,6 +50,8 @@ const methods: Record<keyof SlackApi, readonly { method: string; scopes: readonl
   startStream: [{ method: "chat.startStream", scopes: ["chat:write"] }],
   appendStream: [{ method: "chat.appendStream", scopes: ["chat:write"] }],
   stopStream: [{ method: "chat.stopStream", scopes: ["chat:write"] }],
+  fileInfo: [{ method: "files.info", scopes: ["files:read"] }],
+  canvasContent: [{ method: "canvases.getContent", scopes: ["canvases:read"] }],
   startUpload: [{ method: "files.getUploadURLExternal", scopes: ["files:write"] }],
   sendUpload: [],
   shareUploads: [{ method: "files.completeUploadExternal", scopes: ["files:write"] }],
@@ -57,8 +60,8 @@ const methods: Record<keyof SlackApi, readonly { method: string; scopes: readonl
   renameSession: [{ method: "agents.sessions.rename", scopes: ["chat:write"] }],
   suggestPrompts: [{ method: "assistant.threads.setSuggestedPrompts", scopes: ["assistant:write"] }],
 };
-/** Scopes without a call: to be told of mentions and commands, and to fetch files by their address. */
-const uncalled = ["app_mentions:read", "commands", "files:read"];
+/** Scopes without a call: to be told of mentions and commands. */
+const uncalled = ["app_mentions:read", "commands"];
 
 describe("the scopes of an app that uses everything", () => {
   const scopes = scopesOf(everything);
@@ -94,6 +97,7 @@ describe("a scope", () => {
 
   it.each([
     ["files:read", {}, { files: { maxCount: 0 } }],
+    ["canvases:read", { files: { canvases: true } }, {}],
     ["reactions:write", {}, { slack: { reactions: false } }],
     ["users:read", { slack: { locale: "ja" } }, { slack: { locale: "ja", context: { names: false } } }],
     ["users:read", { slack: { context: { names: false } } }, { slack: { locale: "en", context: { names: false } } }],

@@ -24,8 +24,9 @@ const others: Ended[] = [
   { type: "file_refused", why: "too_many", name: "a.zip", most: 0 },
   { type: "file_refused", why: "too_many", name: "a.zip" },
   { type: "file_refused", why: "not_to_be_had", name: "a.zip" },
-  { type: "file_refused", why: "not_to_be_had", name: "Plan", document: "canvas" },
-  { type: "file_refused", why: "not_to_be_had", name: "Tasks", document: "list" },
+  { type: "file_refused", why: "not_to_be_had", name: "a.zip", detail: "hidden" },
+  { type: "file_refused", why: "not_to_be_had", name: "Plan", detail: "canvas" },
+  { type: "file_refused", why: "not_to_be_had", name: "Tasks", detail: "list" },
 ];
 
 function say(outcome: Ended | undefined, locale: "en" | "ja" = "en", contact?: string): string {
@@ -110,10 +111,10 @@ describe("what a user reads when a task came to something else", () => {
   });
 
   it("says that a canvas cannot be read, instead of asking for it again", () => {
-    const outcome = { type: "file_refused", why: "not_to_be_had", name: "Plan", document: "canvas" } as const;
+    const outcome = { type: "file_refused", why: "not_to_be_had", name: "Plan", detail: "canvas" } as const;
     expect(say(outcome)).toBe("I can't read canvases. Copy the text into your message.");
     expect(say(outcome, "ja")).toBe("canvasは読み取れません。内容をメッセージに貼り付けてお送りください。");
-    expect(say({ ...outcome, document: "list" })).toBe("I can't read lists. Copy the text into your message.");
+    expect(say({ ...outcome, detail: "list" })).toBe("I can't read lists. Copy the text into your message.");
   });
 
   it("cannot be made to notify by the name of a file", () => {
