@@ -67,8 +67,7 @@ const outcomeTexts: { [Type in Outcome["type"]]: (outcome: Extract<Outcome, { ty
   too_old: () => "not executed: too old",
   unreadable: () => "not retried: the message cannot be read",
   limited: ({ by }) => `refused: over the quota of the ${by}`,
-  file_refused: ({ why, document }) =>
-    `not executed: ${document === undefined ? fileTexts[why] : `a ${document} cannot be read`}`,
+  file_refused: ({ why, detail }) => `not executed: ${fileTexts[detail ?? why]}`,
   unanswered: () => "canceled: nobody answered the agent's question",
   not_yours: () => "refused: the thread waits for someone else's reply",
   help: () => "request for help",
@@ -79,4 +78,7 @@ const fileTexts = {
   too_large: "a file is too large",
   too_many: "there are too many files",
   not_to_be_had: "a file cannot be downloaded",
+  hidden: "Slack does not show a file to the app",
+  canvas: "a canvas cannot be read",
+  list: "a list cannot be read",
 };

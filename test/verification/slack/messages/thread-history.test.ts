@@ -101,7 +101,7 @@ describe("the history of a thread", () => {
       said(3, "three", { user: undefined }),
     ];
     const nameOf = (id: string) => ({ U2: "kim" })[id];
-    const history = createThreadHistory({ messages, message, nameOf });
+    const history = createThreadHistory({ messages, message, mayRead, nameOf });
     expect(history.map(({ user_id, name }) => [user_id, name])).toEqual([
       ["U2", "kim"],
       ["U3", undefined],
