@@ -70,7 +70,10 @@ export const replyCases: readonly ConformanceCase[] = [
       const click = await reply(run, first);
       if (readPeerError(click) === undefined) expectResult(click, "answer_task");
       else expectError(click, ["invalid_state"]);
-      const reads = [["get_task of the second question", {}] as const, ["the same with wait_ms", { wait_ms: 500 }] as const];
+      const reads = [
+        ["get_task of the second question", {}] as const,
+        ["the same with wait_ms", { wait_ms: 500 }] as const,
+      ];
       await eachStep<object>(run, reads, async (wait) => {
         const { taskId, sessionId } = second;
         const params = { task_id: taskId, ...wait };
