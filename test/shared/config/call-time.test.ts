@@ -116,7 +116,7 @@ describe("a destination's callTimeoutMs", () => {
     ]);
   });
 
-  it("is 1.1 times the budget and the long poll at least, and the message names the limit that holds", () => {
+  it("is longer than the budget and the long poll, and the message names the setting to raise", () => {
     const withBudget = (syncBudgetMs: number) =>
       problemsOf({
         limits: { callTimeoutMs: 1000 },
