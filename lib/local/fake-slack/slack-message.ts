@@ -99,7 +99,7 @@ export function attachmentFields(attachments: readonly object[]): { attachments?
 /** The rich text of a text in mrkdwn: mentions are elements of their own, and the rest is not escaped. */
 export function toRichText(text: string): object {
   const pieces = text.split(/<@([A-Z0-9]+)(?:\|[^<>]*)?>/);
-  const elements = pieces.flatMap((piece, index) => {
+  const elements = pieces.flatMap((piece, index): object[] => {
     if (index % 2 === 1) return [{ type: "user", user_id: piece }];
     return piece === "" ? [] : [{ type: "text", text: unescapeMrkdwn(piece) }];
   });
