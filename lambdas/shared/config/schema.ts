@@ -87,7 +87,9 @@ const filesSchema = z.strictObject({
   canvases: z
     .boolean()
     .default(false)
-    .describe("The app's manifest asks for the scope canvases:read, so that a canvas of a message is sent as Markdown."),
+    .describe(
+      "The app's manifest asks for the scope canvases:read, so that a canvas of a message is sent as Markdown.",
+    ),
 });
 
 const limitsSchema = z

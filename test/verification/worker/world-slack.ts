@@ -130,7 +130,9 @@ export function createWorldSlack({
       posts: ({ channel, oldestTs, botUsers = [] }) =>
         at("posts", () =>
           structuredClone([
-            ...inSlack.filter((said) => said.channel === channel && Number(said.ts) >= Number(oldestTs)).map((said) => toPosted(said, botUsers)),
+            ...inSlack
+              .filter((said) => said.channel === channel && Number(said.ts) >= Number(oldestTs))
+              .map((said) => toPosted(said, botUsers)),
             ...posts.filter(
               (post) => post.channel === channel && post.threadTs === undefined && Number(post.ts) >= Number(oldestTs),
             ),

@@ -3,9 +3,9 @@
 import * as z from "zod/mini";
 import { maxTextLength } from "../../../../contracts/limits.ts";
 import type { UserFile } from "../../task/messages.ts";
+import { documentMimetypes, type SlackDocument, toSlackDocument } from "../../task/slack-documents.ts";
 import { notationToMarkdown, removeBotMentions } from "../context/mrkdwn.ts";
 import { createReading, textOf, toStorable } from "../context/values.ts";
-import { documentMimetypes, type SlackDocument, toSlackDocument } from "../../task/slack-documents.ts";
 
 /** True if `text` mentions one of `botUsers` (`<@U…>`, with or without a label). A typed `<@U…>` arrives escaped and does not count. */
 export function isMentioned({ text, botUsers }: { text: string; botUsers: readonly string[] }): boolean {

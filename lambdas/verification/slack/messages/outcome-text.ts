@@ -206,7 +206,10 @@ function otherOutcomeText({ outcome, locale, ...about }: About & { outcome: Othe
     case "limited":
       return limited[locale]({ ...outcome, ...about });
     case "file_refused":
-      return fileRefused[outcome.detail ?? outcome.why][locale]({ name: formatFileName(outcome.name), most: outcome.most });
+      return fileRefused[outcome.detail ?? outcome.why][locale]({
+        name: formatFileName(outcome.name),
+        most: outcome.most,
+      });
     case "unreadable":
       return fixed[outcome.files ? "files_gone" : "unreadable"][locale];
     case "too_old":

@@ -244,7 +244,7 @@ describe("an agent's Markdown", () => {
 /** The bare addresses as the other parser reads them. */
 function addressesOf(markdown: string): string[] {
   const found: string[] = [];
-  walkTokens(lexer(markdown), (token) => {
+  void walkTokens(lexer(markdown), (token) => {
     if (token.type === "link" && token.raw === token.text) found.push(String(token.text));
   });
   return found;

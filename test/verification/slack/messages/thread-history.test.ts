@@ -91,7 +91,9 @@ describe("the history of a thread", () => {
   it("names people and channels, where the names are known", () => {
     const messages = [said(1, "<@U2> asked in <#C1>, <@U3> too")];
     const nameOf = (id: string) => ({ U2: "kim", C1: "ops" })[id];
-    expect(createThreadHistory({ messages, message, mayRead, nameOf })[0]?.text).toBe("@kim (U2) asked in #ops (C1), @U3 too");
+    expect(createThreadHistory({ messages, message, mayRead, nameOf })[0]?.text).toBe(
+      "@kim (U2) asked in #ops (C1), @U3 too",
+    );
   });
 
   it("names the writers, where their names are known", () => {
