@@ -122,6 +122,12 @@ describe("what a user reads when a task came to something else", () => {
     expect(text).toContain("`&lt;!channel&gt; 'x' &lt;@U1&gt;.txt`");
   });
 
+  it("quotes what the agent says about its failure, escaped and in one line", () => {
+    const explained = { ...failed("execution_failed"), explanation: "No <@U1> seats\nare left" };
+    for (const locale of locales) expect(say(explained, locale)).toMatch(/\n> ?No &lt;@U1&gt; seats are left$/);
+    expect(say({ ...explained, explanation: " " })).toBe(say(failed("execution_failed")));
+  });
+
   it("says to the wish to cancel how many tasks it meant", () => {
     for (const locale of locales)
       expect(new Set([0, 1, 2].map((count) => say({ type: "canceling", count }, locale))).size).toBe(3);
