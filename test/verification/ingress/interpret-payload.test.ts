@@ -361,19 +361,19 @@ describe("a forwarded message", () => {
   const attachments = [{ is_share: true, is_msg_unfurl: true, text: "The backup failed", author_name: "robin" }];
   const quotation = "Forwarded message from robin:\n> The backup failed";
 
-  it("is a request in a direct message, although the person wrote nothing", () => {
+  it("a forwarded message is a request in a direct message, although the person wrote nothing", () => {
     expect(askedOf(withEvent("message-im", { text: "", attachments })).text).toBe(quotation);
     const share = withEvent("message-im", { text: "", attachments, subtype: "message_share" });
     expect(askedOf(share).text).toBe(quotation);
   });
 
-  it("follows the words of the person", () => {
+  it("a forwarded message follows the words of the person", () => {
     const text = `<@${botUser}> what now?`;
     expect(askedOf(withEvent("app-mention", { text, attachments })).text).toBe(`what now?\n\n${quotation}`);
     expect(askedOf(withEvent("app-mention", { text: `<@${botUser}>`, attachments })).text).toBe(quotation);
   });
 
-  it("mentions nobody", () => {
+  it("a forwarded message mentions nobody", () => {
     const mention = [{ ...attachments[0], text: `<@${botUser}> cancel` }];
     expect(filter(withEvent("message-with-mention", { text: "fyi", attachments: mention }))).toEqual({
       drop: "not_mentioned",
@@ -382,7 +382,7 @@ describe("a forwarded message", () => {
     expect(reply).toMatchObject({ unaddressed: true, text: expect.stringContaining(`> @${botUser} cancel`) });
   });
 
-  it("is not the preview of a link", () => {
+  it("the preview of a link is not a forwarded message", () => {
     const preview = [
       { is_msg_unfurl: true, text: "The backup failed", from_url: "https://team.slack.com/archives/C1/p1" },
     ];
@@ -392,7 +392,7 @@ describe("a forwarded message", () => {
     );
   });
 
-  it("is cut where it exceeds the contract's limit, and the queue's", () => {
+  it("a forwarded message is cut to the contract's limit, and fits into the queue", () => {
     const long = Array.from({ length: 20 }, () => ({ ...attachments[0], text: "関".repeat(20_000) }));
     const { text } = askedOf(withEvent("message-im", { text: "look", attachments: long }));
     expect(text).toMatch(/^look\n\nForwarded message from robin:\n> 関.*…\(cut\)$/s);
@@ -402,7 +402,7 @@ describe("a forwarded message", () => {
 });
 
 describe("the text", () => {
-  it("has the table that a person pasted", () => {
+  it("the text has the table that a person pasted", () => {
     const cell = (text: string) => ({ type: "raw_text", text });
     const table = {
       type: "table",

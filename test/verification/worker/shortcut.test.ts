@@ -93,7 +93,7 @@ describe("a message that a person asks about", () => {
     expect(JSON.stringify(world.records.get(requestId))).not.toMatch(/gate is closed|Translate/);
   });
 
-  it("is cut below an instruction where both together are too long", async () => {
+  it("a message is cut below an instruction if both together are too long", async () => {
     const world = createWorld({ inSlack: [{ ts: aboutTs, text: "line\n".repeat(8000).trim() }] });
     await world.deliver(submitted(1, "Translate")).run();
     const text = String(world.sent[0]?.text);

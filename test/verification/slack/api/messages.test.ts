@@ -113,7 +113,7 @@ describe("a page of a thread", () => {
     expect(read({ messages: [tombstone] }).posts).toMatchObject([{ ts: "1.1", text: "" }]);
   });
 
-  it("has all words of another app's post, and the app's name", () => {
+  it("a page has all words of another app's post, and the app's name", () => {
     const attachments = [{ color: "danger", title: "DiskFull", fields: [{ title: "host", value: "web-3" }] }];
     const alert = { ts: "1.1", text: "", bot_id: "B2", attachments };
     const posts = [
@@ -129,7 +129,7 @@ describe("a page of a thread", () => {
     ]);
   });
 
-  it("has no words of Slack's own notices", () => {
+  it("a page has no words of Slack's own notices", () => {
     const messages = ["channel_join", "pinned_item", "reminder_add", "huddle_thread"].map((subtype, index) => ({
       ts: `${index + 1}.1`,
       subtype,
@@ -337,7 +337,7 @@ describe("a single message", () => {
     expect((await failure(elsewhere)).kind).toBe("gone");
   });
 
-  it("is cut, not refused, if it is longer than a text may be", async () => {
+  it("a single message is cut, not refused, if it is longer than a text may be", async () => {
     const blocks = Array.from({ length: 20 }, () => ({
       type: "section",
       text: { type: "mrkdwn", text: "x".repeat(3000) },

@@ -8,7 +8,7 @@ const maxLength = 40_000;
 const read = (message: unknown, max = maxLength) => readMessageText({ message, botUsers: ["U0BOT"], maxLength: max });
 
 describe("the text of a message", () => {
-  it.each(samples)("has $name", ({ message, shown }) => {
+  it.each(samples)("the agent reads $name", ({ message, shown }) => {
     expect(read(message)).toBe(shown);
   });
 
@@ -35,20 +35,20 @@ describe("the text of a message", () => {
     ["see ```a &lt; b <https://a.example|a.example>``` there", "see \n```\na < b a.example\n```\n there"],
     ["&amp;lt;@U1&amp;gt; &lt;@U1&gt;", "&lt;@U1&gt; <@U1>"],
     ["<not slack> <> < ```", "<not slack> <> < ```"],
-  ])("has %j as %j", (text, shown) => {
+  ])("mrkdwn %j becomes %j", (text, shown) => {
     expect(read({ text })).toBe(shown);
   });
 
-  it("keeps the mention of the bot in a forwarded message and drops it elsewhere", () => {
+  it("the text keeps the mention of the bot in a forwarded message and drops it elsewhere", () => {
     const attachments = [{ is_share: true, author_name: "robin", text: "<@U0BOT> cancel" }];
     expect(read({ text: "<@U0BOT> look", attachments })).toBe("look\n\nForwarded message from robin:\n> @U0BOT cancel");
   });
 
-  it("is empty where there is only a preview", () => {
+  it("a preview by itself gives no text", () => {
     expect(read({ text: "<@U0BOT>", attachments: [{ from_url: "https://a.example", title: "A page" }] })).toBe("");
   });
 
-  it("keeps a forwarded message in its quotation, whatever is in it", () => {
+  it("a forwarded message stays in its quotation, whatever is in it", () => {
     const hostile = "a\r\nb\rc\u2028d\n\n```\n> x\n\u202eevil";
     const attachments = [{ is_share: true, author_name: "x\n\nrobin\u202e (admin)", text: hostile }];
     const [first, ...lines] = read({ text: "", attachments }).split("\n");
@@ -57,7 +57,7 @@ describe("the text of a message", () => {
     expect(lines.join("\n")).not.toMatch(/[\r\u2028\u202e]/);
   });
 
-  it("reads forwards in forwards, down to a level", () => {
+  it("forwards in forwards are read, down to a level", () => {
     const nested = (depth: number): object => ({
       is_share: true,
       text: `level ${depth}`,
@@ -68,7 +68,7 @@ describe("the text of a message", () => {
     expect(shown).not.toContain("level 9");
   });
 
-  it("says that a quotation is cut, and keeps one character too many of a text that is too long itself", () => {
+  it("the text says that a quotation is cut, and keeps one character too many of words that are too long themselves", () => {
     const attachments = [{ is_share: true, author_name: "robin", text: "word ".repeat(30_000) }];
     const shown = read({ text: "look", attachments });
     expect(shown.length).toBeLessThanOrEqual(maxLength);
@@ -76,7 +76,7 @@ describe("the text of a message", () => {
     expect(read({ text: "x".repeat(50_000), attachments })).toBe("x".repeat(maxLength + 1));
   });
 
-  it("never shows an address of a file or a sign-in, or a token", () => {
+  it("the text shows no address of a file or a sign-in, and no token", () => {
     const secret = "https://secret.example/token";
     const hidden = { url_private: secret, auth_url: secret, action_token: secret, permalink: secret, value: secret };
     const message = {
@@ -95,7 +95,7 @@ describe("the text of a message", () => {
     expect(read(message)).not.toContain("secret");
   });
 
-  it("survives blocks in blocks, a thousand deep", () => {
+  it("blocks in blocks, a thousand deep, leave the others readable", () => {
     const deep = (member: string, type: string) => {
       let block: object = { type: "section", text: { type: "mrkdwn", text: "inside" } };
       for (let depth = 0; depth < 1000; depth++) block = { type, [member]: [block] };
@@ -112,7 +112,7 @@ describe("the text of a message", () => {
     expect(read({ blocks })).toContain("outside");
   });
 
-  it("cuts ten megabytes of blocks and says so", () => {
+  it("the text cuts ten megabytes of blocks and says so", () => {
     const blocks = Array.from({ length: 1000 }, () => ({
       type: "section",
       text: { type: "mrkdwn", text: "x".repeat(10_000) },
@@ -124,7 +124,7 @@ describe("the text of a message", () => {
     expect(shown).toMatch(/…\(cut\)$/);
   });
 
-  it("never throws, whatever Slack sends, and holds the limit", () => {
+  it("the reader accepts whatever Slack sends, and holds the limit", () => {
     const key = fc.constantFrom(
       ...["type", "text", "elements", "rows", "fields", "blocks", "attachments", "is_share", "style", "title", "chart"],
       ...[

@@ -19,7 +19,7 @@ it("listIds lists the ids without a name, once each", () => {
   expect(listIds("@U1 @U1 #C1 @SRE #ops (C2)")).toEqual(["U1", "C1"]);
 });
 
-it("cleanName keeps a name on one line, without brackets and invisible characters, and cuts it", () => {
+it("cleanName keeps a name on one line, removes brackets and invisible characters, and cuts it", () => {
   expect(cleanName(" a\n b [c] (d)\u202e\u200b ")).toBe("a b c d");
   expect(cleanName("x".repeat(500))).toHaveLength(80);
 });
