@@ -22,11 +22,13 @@ const fields = [{ id: "choice", label: "Shall I?", type: "choice" as const, requ
 export function createAgent({ world }: { world: World }): Agent {
   const { agentMs, agent: kind, messages } = world.story;
   return async function* agent(task, { signal }) {
-    const { correlation_id: requestId = "", answers } = task;
+    const { correlation_id: requestId = "", answers, history = [] } = task;
     const turn = answers.length;
     const about = () => `${world.names.of(requestId)}${turn > 0 ? ` after ${turn} answers` : ""}`;
     const at = { world, about, times, failures };
-    const run: AgentRun = { requestId, turn, fromMs: worldMs(), untilMs: Number.POSITIVE_INFINITY, end: "working" };
+    const reads = history.filter(({ role }) => role === "assistant").map(({ text }) => text);
+    const untilMs = Number.POSITIVE_INFINITY;
+    const run: AgentRun = { requestId, turn, reads, fromMs: worldMs(), untilMs, end: "working" };
     const over = (end: AgentRun["end"]) => {
       if (run.end === "working") Object.assign(run, { end, untilMs: worldMs() });
     };

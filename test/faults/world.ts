@@ -39,6 +39,8 @@ export type AgentRun = {
   requestId: string;
   /** The number of the user's answers that it had: each is a run of its own. */
   turn: number;
+  /** The answers in its history. */
+  reads: readonly string[];
   fromMs: number;
   untilMs: number;
   end: "working" | "ended" | "stopped" | "died";
