@@ -105,6 +105,26 @@ const invariants: readonly Invariant[] = [
     },
   },
   {
+    sentence: "No agent gets an answer of another route's agent, and a thread stays with the agent that was named last.",
+    find({ fates, world }) {
+      const { story, agentRuns } = world;
+      if (story.hasWord === undefined) return undefined;
+      const taken = fates.flatMap(({ asked, record }) => (record?.call === undefined ? [] : [{ asked, record }]));
+      const destinationOf = (id: string) => taken.find(({ asked }) => asked.requestId === id)?.record.call?.destination;
+      const foreign = agentRuns.flatMap(({ requestId, reads }) =>
+        taken.filter(
+          ({ asked, record }) =>
+            record.call?.destination !== destinationOf(requestId) &&
+            reads.some((text) => text.includes(agentsAnswer(asked))),
+        ),
+      );
+      if (foreign[0] !== undefined) return `the answer to ${foreign[0].asked.requestId} was read by another agent`;
+      const [first, ...others] = taken.map(({ record }) => record.call?.destination);
+      const isKept = !isPeace(world) || (first === "agents" && others.every((name) => name === "spare"));
+      return isKept ? undefined : `the tasks went to ${[first, ...others].join(", ")}`;
+    },
+  },
+  {
     sentence: "A wish to cancel does not wait for a poll that is held.",
     find({ world, fates }) {
       if (!world.engine.isOneProcess || !isPeace(world)) return undefined;

@@ -193,8 +193,8 @@ function switchZones({ outages, pools }: World): void {
 }
 
 /** The Execution zones that are there. */
-function zoneNames({ first }: Story): string[] {
-  if (first === undefined) return ["agents"];
+function zoneNames({ first, hasWord }: Story): string[] {
+  if (first === undefined && hasWord === undefined) return ["agents"];
   return first === "away" ? ["spare"] : ["agents", "spare"];
 }
 

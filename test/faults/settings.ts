@@ -59,7 +59,10 @@ export function configOf(story: Story, { isOneProcess }: { isOneProcess: boolean
       slack: { locale: "en", command: { name: "/sekisho" }, shortcut: {}, assistant: {}, status: false },
       allowlist: story.isAllowed ? [{ team: workspace.team, ...(story.isShared && { external: "people" }) }] : [],
       destinations: { agents: destination, spare: destination },
-      routes: [{ destination: story.first === undefined ? "agents" : ["agents", "spare"] }],
+      routes: [
+        ...(story.hasWord ? [{ word: "spare", keepsWord: true, destination: "spare" }] : []),
+        { destination: story.first === undefined ? "agents" : ["agents", "spare"] },
+      ],
       execution: { syncBudgetMs: story.syncBudgetMs },
       limits: story.quota === undefined ? {} : { perUser: { tasks: story.quota, perSeconds: quotaMs / 1000 } },
     },

@@ -22,11 +22,12 @@ const fields = [{ id: "choice", label: "Shall I?", type: "choice" as const, requ
 export function createAgent({ world }: { world: World }): Agent {
   const { agentMs, agent: kind, messages } = world.story;
   return async function* agent(task, { signal }) {
-    const { correlation_id: requestId = "", answers } = task;
+    const { correlation_id: requestId = "", answers, history = [] } = task;
     const turn = answers.length;
     const about = () => `${world.names.of(requestId)}${turn > 0 ? ` after ${turn} answers` : ""}`;
     const at = { world, about, times, failures };
-    const begun = { requestId, turn, files: task.attachments?.length ?? 0, fromMs: worldMs() };
+    const reads = history.filter(({ role }) => role === "assistant").map(({ text }) => text);
+    const begun = { requestId, turn, files: task.attachments?.length ?? 0, reads, fromMs: worldMs() };
     const run: AgentRun = { ...begun, untilMs: Number.POSITIVE_INFINITY, end: "working" };
     const over = (end: AgentRun["end"]) => {
       if (run.end === "working") Object.assign(run, { end, untilMs: worldMs() });

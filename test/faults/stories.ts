@@ -56,6 +56,8 @@ export type Story = {
   isForAnyone?: boolean;
   /** The route has a second destination, an Execution zone of its own; and what becomes of the first one. */
   first?: "away" | "there";
+  /** Messages that begin with `spare:` go to a second destination, an Execution zone of its own. */
+  hasWord?: true;
   messages: readonly Written[];
   buttonClicks: readonly ClickedButton[];
   /** So long after the beginning the asker opens the App Home, and cancels whatever is under way there. */
@@ -266,6 +268,17 @@ export const stories: readonly Story[] = [
       ...sync.messages,
       { afterMs: 30_000, text: "And who kept it?", inThreadOf: 0, isUnaddressed: true },
       { afterMs: 31_000, text: "Good morning", isUnaddressed: true },
+    ],
+  },
+  /** A thread stays with its agent until somebody names another one, which gets none of the first one's answers. */
+  {
+    ...sync,
+    name: "rerouted",
+    hasWord: true,
+    messages: [
+      ...sync.messages,
+      { afterMs: 30_000, text: "spare: And who kept it?", inThreadOf: 0 },
+      { afterMs: 60_000, text: "Until when?", inThreadOf: 0, isUnaddressed: true },
     ],
   },
   ...Object.keys(hostileAnswers).map((name) => ({ ...sync, name, agent: { says: name } })),

@@ -41,6 +41,8 @@ export type AgentRun = {
   turn: number;
   /** How many files it got. */
   files?: number;
+  /** The answers in its history. */
+  reads: readonly string[];
   fromMs: number;
   untilMs: number;
   end: "working" | "ended" | "stopped" | "died";
