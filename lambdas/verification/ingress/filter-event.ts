@@ -52,7 +52,11 @@ export function filterEvent(callback: EventCallback): FilteredEvent {
   const texts = [before, after].flatMap((version) => (version ? (version.text ?? "") : []));
   const addressing = findAddressing(callback, latest, { texts, botUsers, isChange: kind !== "new" });
   if (addressing === undefined) return { drop: isFromBot(latest) ? "from_bot" : "not_mentioned" };
-  const userMessage = readUserMessage(callback, after ?? { ...latest, text: "", files: null }, botUsers);
+  const userMessage = readUserMessage(
+    callback,
+    after ?? { ...latest, text: "", files: null, attachments: null },
+    botUsers,
+  );
   if (userMessage === undefined) return { drop: "no_user" };
   const edited = kind === "new" ? {} : { editedTs: event?.event_ts ?? latest.ts };
   return { userMessage: { ...userMessage, ...addressing, ...edited }, kind };

@@ -9,6 +9,7 @@ import {
   readUserText,
   slackId,
 } from "../slack/api/user-text.ts";
+import { readSharedFiles } from "../slack/context/shared-files.ts";
 import type { UserMessage } from "../task/messages.ts";
 import { type EventCallback, readInstallation, slackTs } from "./event-callback.ts";
 
@@ -86,6 +87,7 @@ export function readUserMessage(
   if (!user) return undefined;
   const external = readExternal(callback, event);
   const installation = readInstallation(callback);
+  const sharedFiles = readSharedFiles(event.attachments);
   const userTeam = listAuthorTeams(event).find((named) => named !== installation.team);
   return {
     appId: callback.api_app_id,
@@ -101,6 +103,7 @@ export function readUserMessage(
     ...(isFromBot(event) ? { botIds: readBotIds(event) } : {}),
     ...(external === undefined ? {} : { external }),
     ...(event.files?.length ? { files: readUserFiles(event.files) } : {}),
+    ...(sharedFiles.length > 0 ? { sharedFiles } : {}),
   };
 }
 
@@ -152,5 +155,6 @@ export const messageEventSchema = z.object({
   text: optionalText,
   /** Parsed one by one, so that a malformed file does not drop the message. */
   files: z.nullish(z.array(z.unknown())),
+  attachments: z.optional(z.unknown()),
 });
 export type MessageEvent = z.infer<typeof messageEventSchema>;

@@ -4,7 +4,7 @@ import { abortable } from "../../shared/async/waiting.ts";
 import type { ItemWrite } from "../../shared/engine/ports.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import { createConcurrencyLimit } from "../files/concurrency-limit.ts";
-import { FetchTimedOut, FileRefused, type Files } from "../files/files.ts";
+import { FetchTimedOut, FileRefused, type Files, safeFileName } from "../files/files.ts";
 import { actorOf } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
 import { type MessageContent, type SlackApi, SlackError } from "../slack/api/slack.ts";
@@ -12,9 +12,10 @@ import { readUserText } from "../slack/api/user-text.ts";
 import { answerPart, placeholderPart } from "../slack/messages/blocks.ts";
 import { helpText } from "../slack/messages/help.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
-import { createThreadHistory } from "../slack/messages/thread-history.ts";
+import { createThreadHistory, listThreadFiles } from "../slack/messages/thread-history.ts";
 import { createDestinationSlots } from "../slots.ts";
 import type { Act, Context, MessageRead, TaskEvent } from "../task/events.ts";
+import type { UserFile } from "../task/messages.ts";
 import { installationOf, type Task, type TaskOutcome, threadRefOf } from "../task/task.ts";
 import { isToBeReadAgain, maxContextTries } from "../task/unsent.ts";
 import type { UsageHistory } from "../usage/entry.ts";
@@ -250,8 +251,22 @@ async function prepare(request: PrepareRequest): Promise<Context> {
   const { threadTs, command, files: asked = [] } = task.message;
   const work = () => files.importAttachments({ task, signal });
   const attachments = asked.length > 0 ? await inTransfer({ task, work }) : [];
-  const history = threadTs !== undefined && !command ? await readHistory(request) : [];
-  return { attachments, history, newest };
+  const thread = threadTs !== undefined && !command ? await readThread(request) : { history: [], files: [] };
+  const further = await importFurther({ ...request, task }, thread.files);
+  return { attachments: [...attachments, ...further.attachments], history: thread.history, newest, ...further.names };
+}
+
+/** Attaches the files of forwarded messages, then those of earlier messages of the thread. */
+async function importFurther({ files, inTransfer, task, signal }: PrepareRequest, threadFiles: readonly UserFile[]) {
+  const { files: own = [], sharedFiles = [] } = task.message;
+  const ids = new Set(own.map(({ id }) => id));
+  // A file may be in the thread more than once.
+  const wanted = [...sharedFiles, ...threadFiles].filter(({ id }) => !ids.has(id) && ids.add(id));
+  if (wanted.length === 0) return { attachments: [] };
+  const work = () => files.importFurtherFiles({ task, files: wanted, signal });
+  const { attachments, leftOut } = await inTransfer({ task, work });
+  const names = leftOut.map(({ name }) => safeFileName(name));
+  return { attachments, ...(names.length > 0 && { names: { leftOut: names } }) };
 }
 
 /** Reads the message once more if an edit or a deletion is not told to this task. */
@@ -259,17 +274,23 @@ async function readAgain(request: PrepareRequest): Promise<Context["newest"]> {
   return isToBeReadAgain(request.task) ? readMessage(request) : undefined;
 }
 
-/** Resolves to no history if the bot may not read the thread. */
-async function readHistory({ slack, task, signal }: PrepareRequest): Promise<Context["history"]> {
+/** One read of the thread is enough for both. Resolves to neither if the bot may not read the thread. */
+async function readThread({ slack, task, signal }: PrepareRequest): Promise<{
+  history: Context["history"];
+  files: readonly UserFile[];
+}> {
   const { message, id: requestId } = task;
   const threadRef = threadRefOf(task);
   const thread = { installation: installationOf(task), ...threadRef, oldestTs: threadRef.threadTs };
   try {
     const messages = await slack.replies({ ...thread, appId: message.appId, requestId, signal });
-    return pureStep(() => createThreadHistory({ messages, message }));
+    return pureStep(() => ({
+      history: createThreadHistory({ messages, message }),
+      files: listThreadFiles({ messages, message }),
+    }));
   } catch (thrown) {
     const isLastTry = task.attempts + 1 >= maxContextTries;
-    if (isLastTry || isSlackError(thrown, ["gone", "refused"])) return [];
+    if (isLastTry || isSlackError(thrown, ["gone", "refused"])) return { history: [], files: [] };
     throw thrown;
   }
 }
@@ -291,10 +312,10 @@ export async function readMessage(request: { slack: SlackApi; task: Task; signal
   const messages = await messagesFromTask(request);
   const message = messages.find((candidate) => candidate.ts === asked.ts);
   if (message === undefined) return { lack: "message" };
-  const { files = [] } = message;
+  const { files = [], sharedFiles = [] } = message;
   if (hadFiles(task) && files.length === 0) return { lack: "files" };
-  if (message.text === "" && files.length === 0) return { lack: "message" };
-  return { text: readUserText({ text: message.text, botUsers: asked.botUsers ?? [] }), files };
+  if (message.text === "" && files.length + sharedFiles.length === 0) return { lack: "message" };
+  return { text: readUserText({ text: message.text, botUsers: asked.botUsers ?? [] }), files, sharedFiles };
 }
 
 /** Without them a retry would be a different request. */

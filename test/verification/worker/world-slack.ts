@@ -20,7 +20,7 @@ export type Post = PostedMessage & {
 
 /** What somebody else wrote into whichever thread is looked at. */
 export type Foreign = { ts: string; text: string } & Partial<
-  Pick<PostedMessage, "from" | "user" | "fileIds" | "files">
+  Pick<PostedMessage, "from" | "user" | "fileIds" | "files" | "key">
 >;
 
 export type WorldSlack = {

@@ -1,6 +1,7 @@
 /** Reads the messages of a thread or a channel, page by page, a single message, and what kind of channel it is. */
 
 import * as z from "zod";
+import { readSharedFiles } from "../context/shared-files.ts";
 import type { SlackCall } from "./call.ts";
 import { metadataSchema, parseAnswer, readPostKey } from "./posts.ts";
 import { type PostedMessage, type SlackApi, SlackError } from "./slack.ts";
@@ -91,6 +92,7 @@ const messageSchema = z.object({
   subtype: idSchema,
   bot_profile: z.object({ app_id: idSchema }).optional().catch(undefined),
   files: z.array(z.unknown()).catch([]),
+  attachments: z.unknown().optional(),
   blocks: z.array(z.object({ type: z.string() }).catch({ type: "" })).catch([]),
 });
 type Message = z.infer<typeof messageSchema>;
@@ -100,7 +102,7 @@ const channelSchema = z.object({ channel: z.object({ is_member: flag, is_im: fla
 
 const optionalText = z.string().optional().catch(undefined);
 /** The texts of an attachment, which is where many integrations write. */
-const attachmentSchema = z.object({
+const attachmentSchema = z.looseObject({
   pretext: optionalText,
   title: optionalText,
   text: optionalText,
@@ -115,12 +117,14 @@ const writtenSchema = z.object({
 });
 const writtenPageSchema = z.object({ messages: z.array(writtenSchema) });
 
-function toWritten({ text, files, attachments }: z.infer<typeof writtenSchema>) {
+function toWritten({ text: posted, files, attachments }: z.infer<typeof writtenSchema>) {
   const attached = attachments.map(({ pretext, title, text: own, fallback }) =>
     [pretext, title, own ?? fallback].filter(Boolean).join("\n"),
   );
-  const written = text.trim() === "" ? attached.filter(Boolean).join("\n\n") : text;
-  return { text: readUserText({ text: written, botUsers: [] }), files: readUserFiles(files) };
+  const written = posted.trim() === "" ? attached.filter(Boolean).join("\n\n") : posted;
+  const text = readUserText({ text: written, botUsers: [] });
+  const sharedFiles = readSharedFiles(attachments);
+  return { text, files: readUserFiles(files), ...(sharedFiles.length > 0 && { sharedFiles }) };
 }
 
 const pageSchema = z.object({
@@ -140,6 +144,7 @@ export function readMessagesPage({ page, appId }: { page: unknown; appId: string
   const data = parseAnswer(pageSchema, page);
   const posts = data.messages.map((message) => {
     const from = readWriter({ message, appId });
+    const sharedFiles = readSharedFiles(message.attachments);
     return {
       ts: message.ts,
       // A deleted message that has replies keeps its place in the thread, with a text of Slack's own. Nobody wrote it.
@@ -148,7 +153,8 @@ export function readMessagesPage({ page, appId }: { page: unknown; appId: string
       from,
       user: message.user,
       fileIds: message.files.flatMap((file) => idSchema.parse(Object(file).id) ?? []),
-      ...(from === "person" && message.files.length > 0 && { files: readUserFiles(message.files) }),
+      ...(from !== "self" && message.files.length > 0 && { files: readUserFiles(message.files) }),
+      ...(from !== "self" && sharedFiles.length > 0 && { sharedFiles }),
       ...(message.blocks.some(({ type }) => type === "actions") && { hasButtons: true as const }),
     };
   });
