@@ -28,6 +28,7 @@ export function createSimFiles({ world, slack }: { world: World; slack: SlackApi
             url: `https://files.example/${task.id}/${id}`,
           })),
       }),
+    importFurtherFiles: async () => ({ attachments: [], leftOut: [] }),
     ...createUpload({
       slack,
       publicFetch: () => () => Promise.reject(new Error("nothing is fetched here")),

@@ -42,11 +42,15 @@ type ImportOptions = {
 
 type FileImport = { task: Task; file: UserFile; token: string; signal: AbortSignal };
 
-/** Imports all files or none, several at once while transfers are free. The first failure aborts the other downloads. */
-export function createImportAttachments(options: ImportOptions): Files["importAttachments"] {
-  const { store, transfers, maxBytes, maxCount, now, log } = options;
+/** How long a task waits for files that it can do without. */
+const furtherTimeoutMs = 20_000;
 
-  return async ({ task, signal }) => {
+export function createImports(options: ImportOptions): Pick<Files, "importAttachments" | "importFurtherFiles"> {
+  const { store, transfers, maxBytes, maxCount, now, log } = options;
+  return { importAttachments, importFurtherFiles };
+
+  /** Imports all files or none, several at once while transfers are free. The first failure aborts the other downloads. */
+  async function importAttachments({ task, signal }: Parameters<Files["importAttachments"]>[0]): Promise<Attachment[]> {
     const { files = [] } = task.message;
     const [surplus] = files.slice(maxCount);
     if (surplus !== undefined) throw refusal(surplus, { why: "too_many", most: maxCount });
@@ -68,7 +72,26 @@ export function createImportAttachments(options: ImportOptions): Files["importAt
     } finally {
       for (const release of further) release();
     }
-  };
+  }
+
+  /** One after the other, so that they take no transfers from files that tasks need. */
+  async function importFurtherFiles({ task, files, signal }: Parameters<Files["importFurtherFiles"]>[0]) {
+    const attachments: Attachment[] = [];
+    if (maxCount === 0) return { attachments, leftOut: [] };
+    const leftOut: UserFile[] = [];
+    const bounded = AbortSignal.any([signal, AbortSignal.timeout(furtherTimeoutMs)]);
+    const room = maxCount - (task.message.files ?? []).length;
+    const token = await options.token(installationOf(task)).catch(() => undefined);
+    for (const file of files) {
+      const isPossible = token !== undefined && attachments.length < room && !bounded.aborted;
+      const work = isPossible ? importFile({ task, file, token, signal: bounded }) : undefined;
+      const attachment = await work?.catch(() => undefined);
+      signal.throwIfAborted();
+      if (attachment === undefined) leftOut.push(file);
+      else attachments.push(attachment);
+    }
+    return { attachments, leftOut };
+  }
 
   async function fetchAllowed(request: FileImport) {
     const { task, file } = request;

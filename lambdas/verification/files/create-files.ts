@@ -5,7 +5,7 @@ import type { SlackApi } from "../slack/api/slack.ts";
 import { createShare } from "../slots.ts";
 import type { Installation } from "../task/messages.ts";
 import type { Task } from "../task/task.ts";
-import { createDownload, createImportAttachments, type NewerToken } from "./attachments.ts";
+import { createDownload, createImports, type NewerToken } from "./attachments.ts";
 import type { FileStore, Files } from "./files.ts";
 import { createUpload } from "./upload.ts";
 
@@ -37,7 +37,7 @@ export function createFiles(options: {
   const download = createDownload({ apiUrl, timeoutMs: transferTimeoutMs, now });
   return {
     transfers,
-    importAttachments: createImportAttachments({ ...settings, download, transfers }),
+    ...createImports({ ...settings, download, transfers }),
     ...createUpload({ ...settings, fetchTimeoutMs: transferTimeoutMs }),
   };
 }

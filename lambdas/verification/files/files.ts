@@ -3,6 +3,7 @@ import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
 import { sanitizeLine, truncate } from "../../shared/untrusted-input.ts";
 import type { Share } from "../slots.ts";
+import type { UserFile } from "../task/messages.ts";
 import type { Task, TaskOutcome } from "../task/task.ts";
 
 /** A file cannot be transferred, and no retry will help. `outcome` says why. */
@@ -35,6 +36,15 @@ export type Files = {
     task: Task;
     signal: AbortSignal;
   }): Promise<NonNullable<ExecuteTaskParams["attachments"]>>;
+  /**
+   * Copies files that the task can do without, in the order of their importance: those of forwarded and of earlier messages. What fits beside
+   * the message's own files and can be read is attached; the rest is `leftOut`. Rejects only if `signal` aborts.
+   */
+  importFurtherFiles(request: {
+    task: Task;
+    files: readonly UserFile[];
+    signal: AbortSignal;
+  }): Promise<{ attachments: NonNullable<ExecuteTaskParams["attachments"]>; leftOut: UserFile[] }>;
   /** True if `upload` must fetch the file, for which its caller must hold a transfer. `index` is as for `upload`. */
   isFetched(request: { task: Task; index: number }): boolean;
   /**

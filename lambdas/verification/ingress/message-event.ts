@@ -11,6 +11,7 @@ import {
 } from "../slack/api/user-text.ts";
 import { isFromApp, readMessageText } from "../slack/context/message.ts";
 import { readOpenItems } from "../slack/context/open-items.ts";
+import { readSharedFiles } from "../slack/context/shared-files.ts";
 import type { UserMessage } from "../task/messages.ts";
 import { type EventCallback, readInstallation, slackTs } from "./event-callback.ts";
 
@@ -78,6 +79,7 @@ export function readUserMessage(
   const external = readExternal(callback, event);
   const installation = readInstallation(callback);
   const open = isDirect(event) ? readOpenItems(event.app_context) : [];
+  const sharedFiles = readSharedFiles(event.attachments);
   const userTeam = listAuthorTeams(event).find((named) => named !== installation.team);
   return {
     appId: callback.api_app_id,
@@ -94,6 +96,7 @@ export function readUserMessage(
     ...(external === undefined ? {} : { external }),
     ...(open.length > 0 ? { open } : {}),
     ...(event.files?.length ? { files: readUserFiles(event.files) } : {}),
+    ...(sharedFiles.length > 0 ? { sharedFiles } : {}),
   };
 }
 

@@ -232,7 +232,7 @@ export function endCleanup(task: Task): Task {
 function eraseTexts(task: Task): Task {
   const { progress: _progress, stream: _stream, outcome, question, message, ...rest } = withoutParams(task);
   const isDelivered = outcome?.type === "answer" && !hasFailedDelivery(task);
-  const { files = [], about, open: _open, ...said } = message;
+  const { files = [], sharedFiles: _shared, about, open: _open, ...said } = message;
   return {
     ...rest,
     ...(outcome !== undefined &&

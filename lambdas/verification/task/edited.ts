@@ -105,7 +105,7 @@ function findEditRefusal({ message }: Task, policy: Policy): TaskOutcome | undef
 /** A message that spoke to the bot once, before or after the edit, does so. Late files leave the text as it is. */
 function withNewText(task: Task, { message }: EventOf<"message_edited">): Task {
   const { files: _files, unaddressed: _unaddressed, perhapsAddressed: _perhaps, ...known } = task.message;
-  const { files, editedTs } = message;
+  const { files, sharedFiles = known.sharedFiles, editedTs } = message;
   const isUnaddressed = task.message.unaddressed && message.unaddressed;
   return {
     ...task,
@@ -115,6 +115,7 @@ function withNewText(task: Task, { message }: EventOf<"message_edited">): Task {
       ...(editedTs === undefined ? {} : { editedTs }),
       ...(isUnaddressed ? { unaddressed: true } : {}),
       ...(files === undefined ? {} : { files }),
+      ...(sharedFiles === undefined ? {} : { sharedFiles }),
     },
   };
 }

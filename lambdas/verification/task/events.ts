@@ -119,6 +119,8 @@ export type InputRequiredResult = Extract<TaskResult, { status: "input_required"
 export type Context = Pick<ExecuteTaskParams, "history" | "attachments" | "context"> & {
   newest?: MessageRead | undefined;
   names?: Readonly<Record<string, string>> | undefined;
+  /** The names of files of forwarded or earlier messages that could not be attached. */
+  leftOut?: readonly string[] | undefined;
 };
 
 /**
@@ -189,4 +191,6 @@ export type TaskEffect =
 export type Act = Exclude<TaskEffect, { type: "wake" | "stop_session" }>;
 
 /** The text and the files of a message that is tried again, or what of it Slack no longer has. */
-export type MessageRead = { text: string; files: readonly UserFile[] } | { lack: "message" | "files" };
+export type MessageRead =
+  | { text: string; files: readonly UserFile[]; sharedFiles?: readonly UserFile[] }
+  | { lack: "message" | "files" };

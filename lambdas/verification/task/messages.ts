@@ -68,6 +68,8 @@ export const userMessageSchema = z.object({
    */
   perhapsAddressed: z.literal(true).optional(),
   files: z.array(userFileSchema).optional(),
+  /** Files of messages that it forwards. The task goes on without those that cannot be read. */
+  sharedFiles: z.array(userFileSchema).optional(),
   /** The message had files, whose names were erased with its text. */
   hadFiles: z.literal(true).optional(),
   /** What the person had open, most relevant first. In direct messages only. */

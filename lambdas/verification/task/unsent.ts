@@ -7,7 +7,7 @@
 import { cutText, hasMoreCharacters, maxTextLength } from "../../../contracts/limits.ts";
 import { asksForHelp, isCancelWord } from "./command-words.ts";
 import { endCleanup, giveUpDelivery, needsThread, releaseThread } from "./delivering.ts";
-import type { Context, Delay, EventOf } from "./events.ts";
+import type { Context, Delay, EventOf, MessageRead } from "./events.ts";
 import type { UserFile } from "./messages.ts";
 import { chooseDestination, destinationOf, matchRoute, type Policy, withCall } from "./routing.ts";
 import { sendTask } from "./sent.ts";
@@ -109,21 +109,28 @@ function endUnread(task: Task, outcome: TaskOutcome): Transition {
 }
 
 /** The message with the text and the files of the one that it is about. */
-function withAbout(message: Task["message"], read: { text: string; files: readonly UserFile[] }): Task["message"] {
-  const { files: _files, ...rest } = message;
+function withAbout(message: Task["message"], read: Exclude<MessageRead, { lack: string }>): Task["message"] {
+  const { files: _files, sharedFiles: _shared, ...rest } = message;
   const instruction = message.about?.instruction.trim() ?? "";
   return {
     ...rest,
     text: aboutText({ instruction, text: read.text }),
-    ...(read.files.length > 0 && { files: [...read.files] }),
+    ...filesOf(read),
+  };
+}
+
+function filesOf({ files, sharedFiles = [] }: Exclude<MessageRead, { lack: string }>) {
+  return {
+    ...(files.length > 0 && { files: [...files] }),
+    ...(sharedFiles.length > 0 && { sharedFiles: [...sharedFiles] }),
   };
 }
 
 /** The message as it is in Slack now. */
-function withNewest(message: Task["message"], read: { text: string; files: readonly UserFile[] }): Task["message"] {
+function withNewest(message: Task["message"], read: Exclude<MessageRead, { lack: string }>): Task["message"] {
   if (message.about !== undefined) return withAbout(message, read);
-  const { files: _files, hadFiles: _hadFiles, ...rest } = message;
-  return { ...rest, text: read.text, ...(read.files.length > 0 && { files: [...read.files] }) };
+  const { files: _files, sharedFiles: _shared, hadFiles: _hadFiles, ...rest } = message;
+  return { ...rest, text: read.text, ...filesOf(read) };
 }
 
 /** The instruction, and the message as a quotation, of which a part is left out if it is too long. */
@@ -134,8 +141,8 @@ function aboutText({ instruction, text }: { instruction: string; text: string })
 
 /** Returns why the text and the files of a message are no task, or undefined. */
 export function findRefusal(message: Task["message"], policy: Policy): TaskOutcome | undefined {
-  const { text, files = [] } = message;
-  if (readAgentText(message, policy) === "" && files.length === 0)
+  const { text, files = [], sharedFiles = [] } = message;
+  if (readAgentText(message, policy) === "" && files.length + sharedFiles.length === 0)
     return failedOutcome({ reason: "invalid_params", lost: false });
   return hasMoreCharacters(text, maxTextLength)
     ? failedOutcome({ reason: "payload_too_large", lost: false })
@@ -316,9 +323,10 @@ function beginsInOneConversation({ message }: Task, { oneDirectConversation }: P
 
 /** True if the message may have a history, files or a context to send, or another text than before. */
 function hasContext(task: Task, policy: Policy): boolean {
-  const { threadTs, command, files = [] } = task.message;
+  const { threadTs, command, files = [], sharedFiles = [] } = task.message;
   const isInThread = threadTs !== undefined && !command;
-  return isInThread || files.length > 0 || isToBeReadAgain(task) || policy.needsLookups(task.message);
+  const hasFiles = files.length + sharedFiles.length > 0;
+  return isInThread || hasFiles || isToBeReadAgain(task) || policy.needsLookups(task.message);
 }
 
 /**
@@ -377,12 +385,12 @@ function missingFileOutcome({ name, mimetype }: UserFile): TaskOutcome {
 
 /** Adds the params of `execute_task`. Repetitions send the same params except for the remaining time. */
 function withParams(task: Task, gathered: Context, policy: Policy): Task {
-  const { history = [], attachments = [], context, names = {} } = gathered;
+  const { history = [], attachments = [], context, names = {}, leftOut = [] } = gathered;
   const { message, id, threadRef, call } = task;
   const threadTs = threadRef?.threadTs ?? message.threadTs;
   const params = {
     channel: message.channel,
-    text: policy.addNames(readAgentText(message, policy), names),
+    text: withLeftOut(policy.addNames(readAgentText(message, policy), names), leftOut),
     ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
     team_id: message.team,
     user_id: message.user,
@@ -396,4 +404,15 @@ function withParams(task: Task, gathered: Context, policy: Policy): Task {
     callback: true,
   };
   return withCall(task, { params });
+}
+
+const maxNamedFiles = 10;
+
+/** Names the files that the agent does not get in a last line of the text, unless the text leaves no room for it. */
+function withLeftOut(text: string, names: readonly string[]): string {
+  if (names.length === 0) return text;
+  const more = names.length - maxNamedFiles;
+  const list = [...names.slice(0, maxNamedFiles), ...(more > 0 ? [`${more} more`] : [])].join(", ");
+  const whole = `${text}\n\n(Not attached: ${list})`.trimStart();
+  return hasMoreCharacters(whole, maxTextLength) ? text : whole;
 }

@@ -4,7 +4,7 @@ import { abortable } from "../../shared/async/waiting.ts";
 import type { ItemWrite } from "../../shared/engine/ports.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import { createConcurrencyLimit } from "../files/concurrency-limit.ts";
-import { FetchTimedOut, FileRefused, type Files } from "../files/files.ts";
+import { FetchTimedOut, FileRefused, type Files, safeFileName } from "../files/files.ts";
 import { actorOf } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { FindTaskContext } from "../lookups/task-context.ts";
@@ -12,9 +12,10 @@ import { type MessageContent, type PostedMessage, type SlackApi, SlackError } fr
 import { answerPart, placeholderPart } from "../slack/messages/blocks.ts";
 import { helpText } from "../slack/messages/help.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
-import { createThreadHistory } from "../slack/messages/thread-history.ts";
+import { createThreadHistory, listThreadFiles } from "../slack/messages/thread-history.ts";
 import { createDestinationSlots } from "../slots.ts";
 import type { Act, Context, MessageRead, TaskEvent } from "../task/events.ts";
+import type { UserFile } from "../task/messages.ts";
 import { installationOf, type Task, type TaskOutcome, threadRefOf } from "../task/task.ts";
 import { mayReadAnswer } from "../task/thread-route.ts";
 import { isToBeReadAgain, maxContextTries } from "../task/unsent.ts";
@@ -257,13 +258,28 @@ async function prepare(request: PrepareRequest): Promise<Context> {
   const work = () => files.importAttachments({ task, signal });
   const attachments = asked.length > 0 ? await inTransfer({ task, work }) : [];
   const hasHistory = act.history !== undefined || (threadTs !== undefined && !command);
+  // One read of the conversation is enough for its history, its files and the names in it.
   const messages = hasHistory ? await readConversation(request) : [];
+  const further = await importFurther({ ...request, task }, listThreadFiles({ messages, message: task.message }));
   const texts = [waited.message.text, newest?.text ?? "", waited.message.about?.instruction ?? ""];
   const { names, context } = await findTaskContext({ task, texts, thread: messages, signal });
   const nameOf = (id: string) => (Object.hasOwn(names, id) ? names[id] : undefined);
   const mayRead = (destination: string | undefined) => mayReadAnswer(task.route, destination);
   const history = pureStep(() => createThreadHistory({ messages, message: task.message, mayRead, nameOf }));
-  return { attachments, history, newest, names, context };
+  const { leftOut } = further;
+  return { attachments: [...attachments, ...further.attachments], history, newest, names, context, leftOut };
+}
+
+/** Attaches the files of forwarded messages, then those of earlier messages of the thread. */
+async function importFurther({ files, inTransfer, task, signal }: PrepareRequest, threadFiles: readonly UserFile[]) {
+  const { files: own = [], sharedFiles = [] } = task.message;
+  const ids = new Set(own.map(({ id }) => id));
+  // A file may be in the thread more than once.
+  const wanted = [...sharedFiles, ...threadFiles].filter(({ id }) => !ids.has(id) && ids.add(id));
+  if (wanted.length === 0) return { attachments: [] };
+  const work = () => files.importFurtherFiles({ task, files: wanted, signal });
+  const { attachments, leftOut } = await inTransfer({ task, work });
+  return { attachments, ...(leftOut.length > 0 && { leftOut: leftOut.map(({ name }) => safeFileName(name)) }) };
 }
 
 /** Reads the message once more if an edit or a deletion is not told to this task. */
@@ -308,10 +324,11 @@ export async function readMessage(request: { slack: SlackApi; task: Task; signal
   const messages = await messagesFromTask(request);
   const message = messages.find((candidate) => candidate.ts === asked.ts);
   if (message === undefined) return { lack: "message" };
-  const { files = [] } = message;
+  const { files = [], sharedFiles = [] } = message;
   if (hadFiles(task) && files.length === 0) return { lack: "files" };
   const { text, markdown = text } = message;
-  return markdown === "" && files.length === 0 ? { lack: "message" } : { text: markdown, files };
+  const isEmpty = markdown === "" && files.length + sharedFiles.length === 0;
+  return isEmpty ? { lack: "message" } : { text: markdown, files, sharedFiles };
 }
 
 /** Without them a retry would be a different request. */

@@ -131,6 +131,7 @@ export async function runAwsLoad(options: AwsLoadOptions): Promise<AwsLoadReport
     });
     const files = {
       transfers: createShare({ max: 3 }),
+      importFurtherFiles: async () => ({ attachments: [], leftOut: [] }),
       importAttachments: async () => [],
       isFetched: () => false,
       upload: () => Promise.reject(new Error("there are no files")),

@@ -325,6 +325,36 @@ describe("a file of which Slack sends only the id", () => {
   });
 });
 
+describe("files that a task can do without", () => {
+  function importFurther(files: UserFile[], own: UserFile[] = [], options: Parameters<typeof filesWith>[0] = {}) {
+    const { signal } = new AbortController();
+    return filesWith(options).importFurtherFiles({ task: taskWith(own), files, signal });
+  }
+
+  it("are attached in their order as far as they fit beside the message's own files", async () => {
+    const files = ["F2", "F3", "F4"].map((id) => file({ id }));
+    const { attachments, leftOut } = await importFurther(files, [file()], { maxCount: 3 });
+    expect([attachments.map(({ id }) => id), leftOut.map(({ id }) => id)]).toEqual([["F2", "F3"], ["F4"]]);
+  });
+
+  it("are left out if they cannot be read, are too large, or Slack is away", async () => {
+    answer = ({ target }) => {
+      if (target.endsWith("F2")) return new Response(null, { status: 404 });
+      if (target.endsWith("F3")) return new Response(new Uint8Array(2000));
+      if (target.endsWith("F4")) return new Response(null, { status: 503 });
+      return new Response(png);
+    };
+    const { attachments, leftOut } = await importFurther(["F2", "F3", "F4", "F5"].map((id) => file({ id })));
+    expect([attachments.map(({ id }) => id), leftOut.map(({ id }) => id)]).toEqual([["F5"], ["F2", "F3", "F4"]]);
+    const token = () => Promise.reject(new SlackError("gone"));
+    expect(await importFurther([file()], [], { token })).toMatchObject({ attachments: [], leftOut: [{ id: "F1" }] });
+  });
+
+  it("are not mentioned where no files are taken", async () => {
+    expect(await importFurther([file()], [], { maxCount: 0 })).toEqual({ attachments: [], leftOut: [] });
+  });
+});
+
 describe("a canvas", () => {
   const canvas = () => file({ name: "Plan", mimetype: "application/vnd.slack-docs" });
 

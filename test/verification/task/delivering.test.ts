@@ -227,7 +227,7 @@ const filled = {
   history: base.history,
   retryOf: undefined,
   trace: base.trace,
-  message: { ...base.message, text: secret, files: [file] },
+  message: { ...base.message, text: secret, files: [file], sharedFiles: [file] },
   route: { key: "[null,null,null]", destinations: ["host"] },
   call: sampleCall({ params, taskId: "t-1" }),
   wait: { workStartedAtMs: askedAtMs, polls: 2 },

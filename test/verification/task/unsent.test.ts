@@ -5,7 +5,7 @@ import type { Act, TaskEvent } from "../../../lambdas/verification/task/events.t
 import { next } from "../../../lambdas/verification/task/machine.ts";
 import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
 import { announced, nowMs, play, resumed, success, woken } from "./play.ts";
-import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
+import { askedAtMs, sampleCall, samplePolicy, sampleTask } from "./sample.ts";
 
 const threadTs = `${askedAtMs / 1000 - 60}.000100`;
 const file = { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10, url: "https://files.slack.com/F1" };
@@ -347,4 +347,25 @@ describe("the word to cancel", () => {
       expect(isCancelWord(text)).toBe(false);
     },
   );
+});
+
+describe("files that a task can do without", () => {
+  it("make a forwarded message without a comment a task", () => {
+    const { last } = play([woken], { task: taskOf({ text: "", sharedFiles: [file] }) });
+    expect(last).toMatchObject([{ type: "announce" }]);
+  });
+
+  it("are named in a last line of the text if they could not be attached, and fail nothing", () => {
+    const announced = { ...taskOf({ sharedFiles: [file] }), state: "announced" as const, call: sampleCall() };
+    const textWith = (leftOut: string[], text = "Look") => {
+      const task = { ...announced, message: { ...announced.message, text } };
+      return play([{ type: "prepared", context: { leftOut } }], { task }).task.call?.params?.text;
+    };
+    expect(textWith(["a.csv", "b.csv"])).toBe("Look\n\n(Not attached: a.csv, b.csv)");
+    expect(textWith(["a.csv"], "")).toBe("(Not attached: a.csv)");
+    expect(textWith([])).toBe("Look");
+    expect(textWith(Array.from({ length: 12 }, (_, n) => `${n}`))).toMatch(/, 9, 2 more\)$/);
+    const longest = "a".repeat(40_000);
+    expect(textWith(["a.csv"], longest)).toBe(longest);
+  });
 });

@@ -73,6 +73,13 @@ export function worldFiles({
       (task.message.files ?? []).map(({ id, name, mimetype, size }) => {
         return { id, name, mimetype, size, url: `https://files.example/${id}` };
       }),
+    async importFurtherFiles({ files }) {
+      const found = files.filter(({ url }) => url !== undefined);
+      const attachments = found.map(({ id, name, mimetype, size }) => {
+        return { id, name, mimetype, size, url: `https://files.example/${id}` };
+      });
+      return { attachments, leftOut: files.filter(({ url }) => url === undefined) };
+    },
     async upload({ index }) {
       const fileId = `F${uploads.length + 1}`;
       uploads.push({ index, fileId });

@@ -21,7 +21,7 @@ export type Post = PostedMessage & {
 
 /** What somebody else wrote: outside of a thread in `channel`, or without it into whichever thread is looked at. */
 export type Foreign = { ts: string; text: string; channel?: string } & Partial<
-  Pick<PostedMessage, "from" | "user" | "fileIds" | "files">
+  Pick<PostedMessage, "from" | "user" | "fileIds" | "files" | "key">
 >;
 
 export type WorldSlack = {

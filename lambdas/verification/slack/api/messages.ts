@@ -4,6 +4,7 @@ import * as z from "zod";
 import { cutText, maxNameLength, maxTextLength } from "../../../../contracts/limits.ts";
 import { isFromApp, isWritten, readMessageText } from "../context/message.ts";
 import { cleanName } from "../context/names.ts";
+import { readSharedFiles } from "../context/shared-files.ts";
 import type { SlackCall } from "./call.ts";
 import { metadataSchema, parseAnswer, readPostKey } from "./posts.ts";
 import { type PostedMessage, type SlackApi, SlackError } from "./slack.ts";
@@ -108,7 +109,12 @@ const writtenPageSchema = z.object({ messages: z.array(writtenSchema) });
 /** What a person asks about is a quotation, of which a part is better than nothing. */
 function toWritten(message: z.infer<typeof writtenSchema>) {
   const text = readMessageText({ message, botUsers: [], maxLength: maxTextLength });
-  return { text: cutText(text, maxTextLength), files: readUserFiles(message.files) };
+  const sharedFiles = readSharedFiles(message.attachments);
+  return {
+    text: cutText(text, maxTextLength),
+    files: readUserFiles(message.files),
+    ...(sharedFiles.length > 0 && { sharedFiles }),
+  };
 }
 
 const pageSchema = z.object({
@@ -129,6 +135,7 @@ export function readMessagesPage(request: { page: unknown; appId: string; botUse
   const data = parseAnswer(pageSchema, page);
   const posts = data.messages.map((message) => {
     const from = readWriter({ message, appId });
+    const sharedFiles = readSharedFiles(message.attachments);
     return {
       ts: message.ts,
       // A deleted message that has replies keeps its place in the thread, with a text of Slack's own. Nobody wrote it.
@@ -139,7 +146,8 @@ export function readMessagesPage(request: { page: unknown; appId: string; botUse
       user: message.user,
       ...(from === "other_bot" && readBotName(message)),
       fileIds: message.files.flatMap((file) => idSchema.parse(Object(file).id) ?? []),
-      ...(from === "person" && message.files.length > 0 && { files: readUserFiles(message.files) }),
+      ...(from !== "self" && message.files.length > 0 && { files: readUserFiles(message.files) }),
+      ...(from !== "self" && sharedFiles.length > 0 && { sharedFiles }),
       ...(message.blocks.some((block) => Object(block).type === "actions") && { hasButtons: true as const }),
     };
   });

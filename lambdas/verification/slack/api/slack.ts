@@ -53,8 +53,10 @@ export type PostedMessage = {
   /** The name of another app, as Slack shows it. */
   name?: string | undefined;
   fileIds: readonly string[];
-  /** The same files, of a message of a person. */
+  /** The same files, of a message of somebody else. */
   files?: readonly UserFile[] | undefined;
+  /** The files of messages that it forwards. */
+  sharedFiles?: readonly UserFile[] | undefined;
   hasButtons?: true | undefined;
 };
 
@@ -87,7 +89,7 @@ export type SlackApi = {
   /** Reads one message of anybody, as its writer's own words and files. Resolves to undefined if it is gone. */
   message(
     request: InChannel & { ts: string; threadTs: string | undefined },
-  ): Promise<{ text: string; files: UserFile[] } | undefined>;
+  ): Promise<{ text: string; files: UserFile[]; sharedFiles?: UserFile[] } | undefined>;
   /** `isShared`: with other organizations (Slack Connect). Rejects with `gone` for a private one without the bot (`conversations.info`). */
   channelInfo(request: InChannel): Promise<{ hasBot: boolean; isShared: boolean } & Partial<ChannelNotes>>;
   /** Lists the users in the channel, of a very large channel some of them (`conversations.members`). */

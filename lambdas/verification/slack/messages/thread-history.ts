@@ -2,7 +2,7 @@
 
 import { cutText, maxHistoryBytes, maxHistoryItems, maxHistoryTextLength } from "../../../../contracts/limits.ts";
 import type { ExecuteTaskParams } from "../../../../contracts/methods.ts";
-import type { UserMessage } from "../../task/messages.ts";
+import type { UserFile, UserMessage } from "../../task/messages.ts";
 import type { Locale } from "../../task/task.ts";
 import type { PostedMessage, PostKey } from "../api/slack.ts";
 import { mrkdwnToMarkdown } from "../context/mrkdwn.ts";
@@ -35,6 +35,24 @@ export function createThreadHistory(options: {
     .sort((a, b) => Number(a.ts) - Number(b.ts))
     .flatMap((posted) => toHistoryItem(posted, nameOf));
   return keepNewest(earlier);
+}
+
+/** Lists the files that others posted since the bot's last answer and before `message`, the newest message first. */
+export function listThreadFiles(options: {
+  messages: readonly PostedMessage[];
+  message: Pick<UserMessage, "ts" | "about">;
+}): UserFile[] {
+  const { messages, message } = options;
+  const earlier = messages
+    .filter(({ ts }) => Number(ts) < Number(message.ts) && ts !== message.about?.ts)
+    .sort((a, b) => Number(b.ts) - Number(a.ts));
+  const answered = earlier.findIndex(isOwnAnswer);
+  return earlier.slice(0, answered < 0 ? undefined : answered).flatMap(({ files = [] }) => files);
+}
+
+/** A post of ours without a key is a stream, or the files of an answer. Failures, questions and placeholders are no answers. */
+function isOwnAnswer(post: PostedMessage): boolean {
+  return post.from === "self" && (post.key === undefined || toHistoryItem(post, () => undefined).length > 0);
 }
 
 function toHistoryItem(posted: PostedMessage, nameOf: NameOf): HistoryItem[] {
