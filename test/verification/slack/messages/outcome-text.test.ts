@@ -123,9 +123,10 @@ describe("what a user reads when a task came to something else", () => {
   });
 
   it("quotes what the agent says about its failure, escaped and in one line", () => {
-    const explained = { ...failed("execution_failed"), explanation: "No <@U1> seats\nare left" };
+    const about = { type: "failed", reason: "execution_failed", lost: false } as const;
+    const explained = { ...about, explanation: "No <@U1> seats\nare left" };
     for (const locale of locales) expect(say(explained, locale)).toMatch(/\n> ?No &lt;@U1&gt; seats are left$/);
-    expect(say({ ...explained, explanation: " " })).toBe(say(failed("execution_failed")));
+    expect(say({ ...explained, explanation: " " })).toBe(say(about));
   });
 
   it("says to the wish to cancel how many tasks it meant", () => {
