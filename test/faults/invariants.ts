@@ -105,7 +105,8 @@ const invariants: readonly Invariant[] = [
     },
   },
   {
-    sentence: "No agent gets an answer of another route's agent, and a thread stays with the agent that was named last.",
+    sentence:
+      "No agent gets an answer of another route's agent, and a thread stays with the agent that was named last.",
     find({ fates, world }) {
       const { story, agentRuns } = world;
       if (story.hasWord === undefined) return undefined;

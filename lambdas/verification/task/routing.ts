@@ -3,7 +3,7 @@
  * gives the same id on every machine.
  */
 import { createHash, createHmac } from "node:crypto";
-import { type Task, type TaskCall, type TaskRoute, threadRefOf } from "./task.ts";
+import type { Task, TaskCall, TaskRoute } from "./task.ts";
 
 /** The part of the configuration and of the zone that the task machine needs. */
 export type Policy = {
@@ -221,9 +221,9 @@ function sessionOf(
 /** What shares a session: a thread, or without `threadTs` the whole of a direct message. */
 export type Conversation = { channel: string; threadTs?: string | undefined };
 
-/** Ids of direct messages begin with D. */
-function conversationOf(task: Task, { oneDirectConversation }: Policy): Conversation {
-  const { channel, threadTs } = threadRefOf(task);
+/** Ids of direct messages begin with D. The ingress imports this file, so nothing of the task's schema may be in it. */
+function conversationOf({ message, threadRef }: Task, { oneDirectConversation }: Policy): Conversation {
+  const { channel, threadTs } = threadRef ?? { channel: message.channel, threadTs: message.threadTs ?? message.ts };
   return oneDirectConversation && channel.startsWith("D") ? { channel } : { channel, threadTs };
 }
 

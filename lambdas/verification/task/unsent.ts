@@ -286,7 +286,7 @@ export function onQueuePosition(task: Task, event: EventOf<"thread_joined">, pol
 }
 
 /** Sets the deadline, which counts from the time when the task may begin. */
-export function startDeadline(task: Task, nowMs: number, policy: Policy): Task {
+function startDeadline(task: Task, nowMs: number, policy: Policy): Task {
   return withCall(task, { deadlineAtMs: nowMs + destinationOf(task, policy).deadlineMs });
 }
 

@@ -57,7 +57,7 @@ export function sampleRoute(changes: Partial<UsableRoute>): UsableRoute {
   return { key: destinations.join(), destinations, hasWord: false, text: undefined, sharesHistory: false, ...changes };
 }
 
-export const sampleZoneSecret = "a secret of this zone, for tests of it alone";
+const sampleZoneSecret = "a secret of this zone, for tests of it alone";
 
 export function samplePolicy({
   routed = true,
