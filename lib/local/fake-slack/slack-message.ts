@@ -48,12 +48,20 @@ export function toSlackMessage({
     ts,
     team,
     ...inThread,
-    ...(blocks === undefined ? {} : { blocks }),
+    ...blockFields({ user, text, blocks }),
     ...(files === undefined ? {} : { files: files.map((file) => toListedFile({ file, filesUrl })), upload: true }),
     ...(stream === undefined ? {} : { streaming_state: stream.state === "open" ? "in_progress" : "completed" }),
     ...(edited ? { edited: { user, ts } } : {}),
     ...(withMetadata && metadata !== undefined ? { metadata } : {}),
   };
+}
+
+/** Slack's clients write a person's text as rich text too. */
+function blockFields({ user, text, blocks }: Pick<FakeSlackMessage, "user" | "text" | "blocks">): {
+  blocks?: readonly object[];
+} {
+  if (blocks !== undefined) return { blocks };
+  return findFakePerson(user) === undefined || text === "" ? {} : { blocks: [toRichText(text)] };
 }
 
 /** As messages show it: of some files only the id. */
@@ -130,12 +138,12 @@ export function attachmentFields({ message, filesUrl }: Attached): { attachments
  * attachments of the original are.
  */
 function toForward({ message, filesUrl }: ShownMessage): object {
-  const { channel, ts, user, text, blocks, files } = message;
+  const { channel, ts, user, text, files } = message;
   const { name: channelName, direct, team } = findFakeChannel(channel) ?? { ...workspace.channel, name: channel };
   const writer = writerFields(user, team);
   const bot = "username" in writer ? writer.username : writer.bot_profile?.name;
   const name = findFakePerson(user)?.name ?? bot ?? user;
-  const shownBlocks = blocks ?? (text === "" ? [] : [toRichText(text)]);
+  const copied = blockFields(message);
   return {
     is_msg_unfurl: true,
     is_share: true,
@@ -151,7 +159,7 @@ function toForward({ message, filesUrl }: ShownMessage): object {
     fallback: text === "" ? "[no preview available]" : `${name}: ${text}`,
     footer: direct ? "Direct Message" : `Posted in #${channelName}`,
     mrkdwn_in: ["text"],
-    ...(shownBlocks.length > 0 && { message_blocks: [{ team, channel, ts, message: { blocks: shownBlocks } }] }),
+    ...(copied.blocks !== undefined && { message_blocks: [{ team, channel, ts, message: copied }] }),
     ...(files !== undefined && { files: files.map((file) => toListedFile({ file, filesUrl })) }),
     ...attachmentFields({ message, filesUrl }),
   };

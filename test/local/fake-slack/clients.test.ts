@@ -258,6 +258,8 @@ describe("an app of Bolt", () => {
     const slack = new WebClient(botToken, { slackApiUrl: fakeSlack.apiUrl });
     const { messages } = await slack.conversations.replies({ channel: direct, ts: forwarded.message.ts });
     expect(messages).toMatchObject([{ text: "", attachments }]);
+    const thread = await slack.conversations.replies({ channel, ts: original.ts });
+    expect(thread.messages).toMatchObject([{ blocks: [{ type: "rich_text", elements }] }]);
   });
 
   it("forwards no message that is deleted or that the person cannot read", async () => {
