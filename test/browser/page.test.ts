@@ -106,6 +106,26 @@ withBrowser("the page in a browser", () => {
     await person.thread().getByText("Translate this").waitFor();
   });
 
+  it("posts an alert that is prefilled, forwards it with a comment, and shows what the agent reads", async () => {
+    await page.getByRole("button", { name: "Post as an alert" }).press("Enter");
+    const alert = page.getByRole("dialog", { name: "Post as an alert" });
+    await alert.getByRole("button", { name: "Post", exact: true }).press("Enter");
+    await alert.waitFor({ state: "hidden" });
+    expect(await page.locator(":focus").innerText()).toBe("Post as an alert");
+    await person.thread().getByText("Monitoring").waitFor();
+    await person.thread().locator(".attachment").getByText("(danger)").waitFor();
+    await person.thread().getByRole("button", { name: "Forward" }).press("Enter");
+    const form = page.getByRole("dialog", { name: "Forward this message" });
+    await form.getByLabel("Comment").fill("What does this mean?");
+    await form.getByLabel("To").selectOption("Direct");
+    await form.getByRole("button", { name: "Forward", exact: true }).press("Enter");
+    await form.waitFor({ state: "hidden" });
+    await person.thread().getByText("I'm the echo agent.").waitFor();
+    await person.thread().locator(".attachment blockquote").getByText("DiskFull").waitFor();
+    expect(await page.getByRole("button", { name: "Post as an alert" }).isDisabled()).toBe(true);
+    await person.goTo("# general");
+  });
+
   it("takes the answer in words too, as a reply in the thread", async () => {
     await person.say("ask me");
     await person.thread().getByRole("button", { name: "Yes", exact: true }).waitFor();

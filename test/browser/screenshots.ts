@@ -23,6 +23,12 @@ type Shot = {
 
 const answered = (person: Person) => person.thread().getByText("I'm the echo agent.").waitFor();
 
+async function postAlert(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Post as an alert" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Post", exact: true }).click();
+  await page.getByText("Monitoring").waitFor();
+}
+
 const shots: readonly Shot[] = [
   {
     name: "answer",
@@ -40,6 +46,30 @@ const shots: readonly Shot[] = [
       await person.thread().locator("h3").nth(1).scrollIntoViewIfNeeded();
       await page.mouse.move(300, 300);
       await page.mouse.wheel(0, 120);
+    },
+  },
+  {
+    name: "alert",
+    async stage(person, page) {
+      await postAlert(page);
+      await person.reply("@Sekisho what should I do?");
+      await answered(person);
+      await person.thread().getByTitle(":white_check_mark:").waitFor();
+      await person.thread().locator(".message").first().scrollIntoViewIfNeeded();
+    },
+  },
+  {
+    name: "forward",
+    async stage(person, page) {
+      await postAlert(page);
+      await person.press("Forward");
+      const form = page.getByRole("dialog", { name: "Forward this message" });
+      await form.getByLabel("Comment").fill("What does this mean?");
+      await form.getByLabel("To").selectOption("Direct");
+      await form.getByRole("button", { name: "Forward", exact: true }).click();
+      await answered(person);
+      await person.thread().getByTitle(":white_check_mark:").waitFor();
+      await person.thread().locator(".message").first().scrollIntoViewIfNeeded();
     },
   },
   {

@@ -158,7 +158,7 @@ const stories = {
     expect(params?.history).toEqual([
       expect.objectContaining({ role: "user", text: "private first", user_id: "UPERSON" }),
       expect.objectContaining({ role: "assistant", text: expect.stringContaining("I'm the echo agent") }),
-      expect.objectContaining({ role: "user", text: "(danger) DiskFull\nhost: web-3", bot: true, name: "UOTHERBOT" }),
+      expect.objectContaining({ role: "user", text: "(danger) DiskFull\nhost: web-3", bot: true, name: "Monitoring" }),
     ]);
     expect(textsOf(fakeSlack.thread(first.message))).toMatch(/You wrote:\nprivate second/);
   },

@@ -23,6 +23,10 @@ const messageSchema = z.object({
     .optional(),
   /** What an app wrote there, or a message that a person forwards. */
   attachments: z.array(z.looseObject({})).readonly().optional(),
+  /** Copies of the messages that a person forwards with it. */
+  get forwards() {
+    return z.array(messageSchema).readonly().optional();
+  },
   files: z.array(fileSchema).readonly().optional(),
   /** A message that is written piece by piece. `open` until the bot, Slack or a person ends it. */
   stream: z.object({ state: z.enum(["open", "closed", "stopped_by_user"]), startedAtMs: z.number() }).optional(),

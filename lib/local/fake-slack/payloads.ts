@@ -19,7 +19,10 @@ import {
 
 const token = "retired-verification-token";
 
-type PostedMessage = Pick<FakeSlackMessage, "channel" | "ts" | "threadTs" | "user" | "text" | "files" | "attachments">;
+type PostedMessage = Pick<
+  FakeSlackMessage,
+  "channel" | "ts" | "threadTs" | "user" | "text" | "files" | "attachments" | "forwards"
+>;
 
 type PostedEvent = { event: "app_mention" | "message"; message: PostedMessage; eventId?: string; filesUrl?: string };
 
@@ -29,7 +32,7 @@ type PostedEvent = { event: "app_mention" | "message"; message: PostedMessage; e
  */
 export function createEventPayload({
   event,
-  message: { channel, ts, threadTs, user, text, files = [], attachments = [] },
+  message: { channel, ts, threadTs, user, text, files = [], attachments, forwards },
   eventId = `Ev${event === "message" ? "M" : "A"}${ts.replace(".", "")}`,
   filesUrl = "http://127.0.0.1/",
 }: PostedEvent) {
@@ -53,7 +56,7 @@ export function createEventPayload({
       team,
       ...(team !== findTeamOfChannel(channel).id && { user_team: team, source_team: team }),
       ...(text !== "" && { blocks: [toRichText(text)] }),
-      ...attachmentFields(attachments),
+      ...attachmentFields({ message: { text, attachments, forwards }, filesUrl }),
       ...(files.length > 0 && attached),
       ...(threadTs !== undefined && { thread_ts: threadTs }),
       channel,

@@ -3,6 +3,7 @@ import { metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts
 import { escapeMrkdwn } from "../../../lambdas/verification/slack/markdown/characters.ts";
 import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
 import { type Delivery, sendEvent, sendForm } from "../signed-events.ts";
+import { type Alert, toAlertAttachment } from "./alert.ts";
 import { listButtons, listVotes } from "./blocks.ts";
 import { createChangePayload } from "./change-payload.ts";
 import type { FakeSlackFile } from "./files.ts";
@@ -49,8 +50,10 @@ type Post = {
   threadTs?: string | undefined;
   files?: readonly FileOfPerson[];
   fileIds?: readonly string[];
-  /** Messages that the person forwards. */
+  /** Messages that the person forwards, from elsewhere. */
   attachments?: FakeSlackMessage["attachments"];
+  /** Messages that the person forwards, by reference. `text` is the comment and may be empty. */
+  forwards?: readonly { channel: string; ts: string }[];
 };
 
 type ChangedPost = { eventsUrl: string; channel: string; ts: string };
@@ -84,12 +87,13 @@ export function createPersons({ state, signingSecret, retryDelaysMs, answerTimeo
   /** `mention`: the bot user that the text mentions. */
   function post({ eventsUrl, text, threadTs, ...given }: Post, mention?: string): PostedByFakePerson {
     const channel = findChannel(given.channel);
-    const { user = firstPerson(channel), files = [], fileIds = [], attachments } = given;
+    const { user = firstPerson(channel), files = [], fileIds = [], attachments, forwards = [] } = given;
     if (threadTs !== undefined && messages.find({ channel: channel.id, ts: threadTs }) === undefined) {
       throw new Error("The fake Slack has no such thread.");
     }
     const known = fileIds.flatMap((id) => store.find(id) ?? []);
     const attached = [...files.map((file) => upload({ ...file, user })), ...known].map(withoutBytes);
+    const originals = forwards.map((reference) => findReadable({ ...reference, user }));
     const typed = escapeMrkdwn(text);
     const message = messages.add({
       channel: channel.id,
@@ -98,6 +102,7 @@ export function createPersons({ state, signingSecret, retryDelaysMs, answerTimeo
       text: mention === undefined ? typed : `<@${mention}> ${typed}`.trimEnd(),
       ...(attached.length > 0 && { files: attached }),
       ...(attachments !== undefined && { attachments }),
+      ...(originals.length > 0 && { forwards: originals }),
     });
     const event = mention === undefined ? "message" : "app_mention";
     return {
@@ -110,6 +115,15 @@ export function createPersons({ state, signingSecret, retryDelaysMs, answerTimeo
   function findMessage(reference: { channel: string; ts: string }): FakeSlackMessage {
     const message = messages.find(reference);
     if (message === undefined) throw new Error("The fake Slack has no such message.");
+    return message;
+  }
+
+  /** People forward only what they can read. */
+  function findReadable({ user, ...reference }: { channel: string; ts: string; user: string }): FakeSlackMessage {
+    const message = findMessage(reference);
+    if (message.isDeleted || !findChannel(message.channel).people.includes(user)) {
+      throw new Error("The fake Slack has no such message for this person.");
+    }
     return message;
   }
 
@@ -132,6 +146,14 @@ export function createPersons({ state, signingSecret, retryDelaysMs, answerTimeo
     askAsBot({ by, ...request }: Omit<Post, "user"> & { by: "app" | "workflow" }): PostedByFakePerson {
       const user = by === "app" ? otherBot.user : workflow.bot;
       return post({ ...request, user }, findTeamOfChannel(findChannel(request.channel).id).user);
+    },
+    /**
+     * Another app posts an alert as monitoring apps do: without a text, and all words in an attachment. Throws in direct messages,
+     * where only people and the bot itself write.
+     */
+    postAlert({ alert, ...request }: { eventsUrl: string; channel?: string; alert: Alert }): PostedByFakePerson {
+      if (findChannel(request.channel).direct) throw new Error("The fake Slack has no alerts in direct messages.");
+      return post({ ...request, user: otherBot.user, text: "", attachments: [toAlertAttachment(alert)] });
     },
     /** Edits a message of a person. A mention at its beginning stays. Throws if there is none. */
     edit({ eventsUrl, text, ...reference }: ChangedPost & { text: string }) {

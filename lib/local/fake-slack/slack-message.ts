@@ -3,7 +3,15 @@ import { unescapeMrkdwn } from "../../../lambdas/verification/slack/context/mrkd
 import type { FakeSlackFile } from "./files.ts";
 import type { FakeSlackMessage } from "./messages.ts";
 import type { MethodArgs } from "./reply.ts";
-import { findFakeChannel, findFakePerson, isOwnBot, otherBot, workflow, workspace } from "./workspace.ts";
+import {
+  findFakeChannel,
+  findFakePerson,
+  findTeamOfChannel,
+  isOwnBot,
+  otherBot,
+  workflow,
+  workspace,
+} from "./workspace.ts";
 
 type ShownMessage = { message: FakeSlackMessage; withMetadata?: boolean; filesUrl: string };
 
@@ -17,7 +25,8 @@ export function toSlackMessage({
     text,
     metadata,
     blocks,
-    attachments = [],
+    attachments,
+    forwards,
     files,
     stream,
     edited,
@@ -35,16 +44,24 @@ export function toSlackMessage({
     type: "message",
     ...writerFields(user, team),
     text,
-    ...attachmentFields([...attachments, ...previews({ text, unfurls })]),
+    ...attachmentFields({ message: { text, attachments, forwards, unfurls }, filesUrl }),
     ts,
     team,
     ...inThread,
-    ...(blocks === undefined ? {} : { blocks }),
+    ...blockFields({ user, text, blocks }),
     ...(files === undefined ? {} : { files: files.map((file) => toListedFile({ file, filesUrl })), upload: true }),
     ...(stream === undefined ? {} : { streaming_state: stream.state === "open" ? "in_progress" : "completed" }),
     ...(edited ? { edited: { user, ts } } : {}),
     ...(withMetadata && metadata !== undefined ? { metadata } : {}),
   };
+}
+
+/** Slack's clients write a person's text as rich text too. */
+function blockFields({ user, text, blocks }: Pick<FakeSlackMessage, "user" | "text" | "blocks">): {
+  blocks?: readonly object[];
+} {
+  if (blocks !== undefined) return { blocks };
+  return findFakePerson(user) === undefined || text === "" ? {} : { blocks: [toRichText(text)] };
 }
 
 /** As messages show it: of some files only the id. */
@@ -79,11 +96,17 @@ export function writerFields(user: string, team: string) {
     const { name: username, bot: bot_id, app: app_id, id: workflow_id } = workflow;
     return { subtype: "bot_message", username, bot_id, app_id, workflow_id };
   }
-  const bot =
-    user === otherBot.user ? otherBot : isOwnBot(user) ? { bot: workspace.bot, app: workspace.app } : undefined;
+  const { bot: id, app } = workspace;
+  const bot = user === otherBot.user ? otherBot : isOwnBot(user) ? { bot: id, app, name: user } : undefined;
   if (bot === undefined) return { user };
-  const profile = { id: bot.bot, app_id: bot.app, name: user, team_id: team, deleted: false };
+  const profile = { id: bot.bot, app_id: bot.app, name: bot.name, team_id: team, deleted: false };
   return { user, bot_id: bot.bot, app_id: bot.app, bot_profile: profile };
+}
+
+export function toPermalink({ channel, ts, threadTs }: Pick<FakeSlackMessage, "channel" | "ts" | "threadTs">): string {
+  const { domain } = findTeamOfChannel(channel);
+  const inThread = threadTs === undefined || threadTs === ts ? "" : `?thread_ts=${threadTs}&cid=${channel}`;
+  return `https://${domain}.slack.com/archives/${channel}/p${ts.replace(".", "")}${inThread}`;
 }
 
 /** Slack adds previews of links unless a call refuses them. `unfurls`: this call let it. */
@@ -97,9 +120,49 @@ function previews({ text, unfurls }: { text: string; unfurls?: true | undefined 
   return addresses.map((address) => ({ from_url: address }));
 }
 
+type Attached = {
+  message: Pick<FakeSlackMessage, "text" | "attachments" | "forwards" | "unfurls">;
+  filesUrl: string;
+};
+
 /** Slack leaves the field out if there are none. */
-export function attachmentFields(attachments: readonly object[]): { attachments?: readonly object[] } {
+export function attachmentFields({ message, filesUrl }: Attached): { attachments?: readonly object[] } {
+  const { attachments: own = [], forwards = [] } = message;
+  const copies = forwards.map((original, index) => ({ ...toForward({ message: original, filesUrl }), id: index + 1 }));
+  const attachments = [...own, ...copies, ...previews(message)];
   return attachments.length === 0 ? {} : { attachments };
+}
+
+/**
+ * The copy of a message that somebody forwards, as Slack's clients make it. Undocumented: that `is_share` marks it, and where the
+ * attachments of the original are.
+ */
+function toForward({ message, filesUrl }: ShownMessage): object {
+  const { channel, ts, user, text, files } = message;
+  const { name: channelName, direct, team } = findFakeChannel(channel) ?? { ...workspace.channel, name: channel };
+  const writer = writerFields(user, team);
+  const bot = "username" in writer ? writer.username : writer.bot_profile?.name;
+  const name = findFakePerson(user)?.name ?? bot ?? user;
+  const copied = blockFields(message);
+  return {
+    is_msg_unfurl: true,
+    is_share: true,
+    ts,
+    ...("user" in writer && { author_id: user }),
+    author_name: name,
+    author_subname: name,
+    channel_id: channel,
+    channel_name: direct ? "Direct Message" : channelName,
+    channel_team: team,
+    from_url: toPermalink(message),
+    text,
+    fallback: text === "" ? "[no preview available]" : `${name}: ${text}`,
+    footer: direct ? "Direct Message" : `Posted in #${channelName}`,
+    mrkdwn_in: ["text"],
+    ...(copied.blocks !== undefined && { message_blocks: [{ team, channel, ts, message: copied }] }),
+    ...(files !== undefined && { files: files.map((file) => toListedFile({ file, filesUrl })) }),
+    ...attachmentFields({ message, filesUrl }),
+  };
 }
 
 /** The rich text of a text in mrkdwn: mentions are elements of their own, and the rest is not escaped. */

@@ -39,7 +39,7 @@ export const workspace = {
 export const organization = { id: "ESTANDIN", name: "Fake Slack Grid", user: "UBOTGRID" } as const;
 
 /** Another app, with a bot in the same channels. */
-export const otherBot = { user: "UOTHERBOT", bot: "BOTHERBOT", app: "AOTHERBOT" } as const;
+export const otherBot = { name: "Monitoring", user: "UOTHERBOT", bot: "BOTHERBOT", app: "AOTHERBOT" } as const;
 
 /** A workflow of Workflow Builder. It has no user. */
 export const workflow = { name: "Daily report", bot: "BWORKFLOW", app: "AWORKFLOW", id: "WfSTANDIN" } as const;

@@ -14,8 +14,21 @@ const messageSchema = z
     thread_ts: z.string().optional(),
     user: personSchema,
     file_ids: z.array(z.string()).max(10).default([]),
+    /** A message that the person forwards. The text is the comment. */
+    forward: z.object({ channel: z.string(), ts: z.string() }).optional(),
   })
-  .refine(({ text, file_ids }) => text !== "" || file_ids.length > 0);
+  .refine(({ text, file_ids, forward }) => text !== "" || file_ids.length > 0 || forward !== undefined);
+const alertText = z.string().trim().min(1).max(3000);
+const alertSchema = z.object({
+  channel: z.string(),
+  title: alertText,
+  text: alertText,
+  color: z.enum(["danger", "warning", "good"]),
+  fields: z
+    .array(z.object({ title: alertText, value: z.string().trim().max(3000) }))
+    .max(20)
+    .default([]),
+});
 const clickSchema = z.object({
   channel: z.string(),
   ts: z.string(),
@@ -37,8 +50,8 @@ const mention = /^@sekisho\b[,:]?\s*/i;
 
 export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): Routes {
   function post(body: z.output<typeof messageSchema>, eventsUrl: string): object {
-    const { text, channel, thread_ts: threadTs, user, file_ids: fileIds } = body;
-    const [typed, name] = command.exec(text) ?? [];
+    const { text, channel, thread_ts: threadTs, user, file_ids: fileIds, forward } = body;
+    const [typed, name] = forward === undefined ? (command.exec(text) ?? []) : [];
     if (typed !== undefined && name !== undefined && threadTs === undefined && fileIds.length === 0) {
       const sent = fakeSlack.command({ eventsUrl, command: name, text: text.slice(typed.length), channel, user });
       const shown = { title: `Slack sent the command ${name}`, detail: { channel, user, command: name } };
@@ -46,11 +59,16 @@ export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): 
       return { request_id: sent.requestId };
     }
     const unaddressed = text.replace(mention, "");
-    const message = { eventsUrl, text: unaddressed, channel, user, fileIds };
+    const forwards = forward === undefined ? [] : [forward];
+    const message = { eventsUrl, text: unaddressed, channel, user, fileIds, forwards };
     const isReply = threadTs !== undefined && unaddressed === text;
     const asked = isReply ? fakeSlack.reply({ ...message, threadTs }) : fakeSlack.ask({ ...message, threadTs });
     recordPost({ asked, stepRecorder });
     return { request_id: asked.requestId, ts: asked.message.ts };
+  }
+
+  function postAlert({ channel, ...alert }: z.output<typeof alertSchema>, eventsUrl: string): object {
+    return { ts: fakeSlack.postAlert({ eventsUrl, channel, alert }).message.ts };
   }
 
   function click(body: z.output<typeof clickSchema>, eventsUrl: string): object {
@@ -87,9 +105,11 @@ export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): 
   const noThread = "This channel or thread does not exist.";
   const noButton = "The message no longer has this button.";
   const noModal = "This dialog is no longer open.";
+  const noAlert = "Enter a title, a text and at most 20 fields of up to 3,000 characters, and choose a channel.";
   const noText = "Enter a message of 1 to 40,000 characters.";
   return {
     "POST /local/messages": action({ schema: messageSchema, invalid: noText, impossible: noThread, run: post }),
+    "POST /local/alerts": action({ schema: alertSchema, invalid: noAlert, impossible: noAlert, run: postAlert }),
     "POST /local/clicks": action({ schema: clickSchema, invalid: noButton, impossible: noButton, run: click }),
     "POST /local/shortcuts": action({ schema: shortcutSchema, invalid: noThread, impossible: noThread, run: ask }),
     "POST /local/modals": action({ schema: modalSchema, invalid: noModal, impossible: noModal, run: submit }),

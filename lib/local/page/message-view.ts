@@ -1,13 +1,16 @@
 /** A message of the fake Slack as the page shows it. */
+import { readAttachments } from "../../../lambdas/verification/slack/context/attachments.ts";
+import { createReading } from "../../../lambdas/verification/slack/context/values.ts";
 import { type FakeSlackBlock, listButtons, listVotes } from "../fake-slack/blocks.ts";
 import type { FakeSlackMessage } from "../fake-slack/messages.ts";
+import { attachmentFields } from "../fake-slack/slack-message.ts";
 import { findFakeChannel, findFakePerson, isOwnBot, otherBot, workflow } from "../fake-slack/workspace.ts";
 import { requestIdOfMessage } from "../recorder/slack-steps.ts";
 import { createMarkdownTree, createMrkdwnTree, createNode, type DisplayNode, findEmoji } from "./display-tree.ts";
 
 /** One part of a message. The page shows them one below the other. `style` is Slack's. */
 type Part =
-  | { type: "text" | "context"; shown: readonly DisplayNode[] }
+  | { type: "text" | "context" | "attachment"; shown: readonly DisplayNode[] }
   | { type: "buttons"; buttons: readonly { actionId: string; label: string; style: string | undefined }[] }
   /** `voters` are those whose vote it is. */
   | { type: "votes"; votes: readonly { actionId: string; label: string; value: string; voters: readonly string[] }[] };
@@ -16,7 +19,7 @@ export type MessageView = {
   channel: string;
   ts: string;
   threadTs: string | undefined;
-  author: { name: string; kind: "person" | "bot" };
+  author: { name: string; kind: "person" | "bot" | "other_app" };
   edited: boolean;
   streaming: boolean;
   reactions: readonly { name: string; shown: string }[];
@@ -35,15 +38,29 @@ export function createMessageView(message: FakeSlackMessage): MessageView {
     channel,
     ts,
     threadTs,
-    author: { name: findDisplayName(user), kind: findFakePerson(user) === undefined ? "bot" : "person" },
+    author: { name: findDisplayName(user), kind: kindOfAuthor(user) },
     // As in Slack, an edit of blocks is not marked.
     edited: edited && blocks === undefined,
     streaming: stream?.state === "open",
     reactions: reactions.map((name) => ({ name, shown: findEmoji(name) })),
-    parts: blocks?.flatMap((block) => partOf(block, message)) ?? plain,
+    parts: [...(blocks?.flatMap((block) => partOf(block, message)) ?? plain), ...attachmentParts(message)],
     files: files.map(({ id, name, size, mimetype }) => ({ id, name, size, isImage: imageTypes.includes(mimetype) })),
     requestId: requestIdOfMessage(message),
   };
+}
+
+function kindOfAuthor(user: string): MessageView["author"]["kind"] {
+  if (isOwnBot(user)) return "bot";
+  return findFakePerson(user) === undefined ? "other_app" : "person";
+}
+
+/** Shows attachments and forwarded messages as the agent reads them. */
+function attachmentParts(message: FakeSlackMessage): Part[] {
+  const { attachments } = attachmentFields({ message, filesUrl: "" });
+  const reading = createReading({ botUsers: [] });
+  const { own, forwards } = readAttachments(attachments, { reading, isShareMessage: false });
+  const texts = [...own, ...forwards].filter((text) => text !== "");
+  return texts.map((text) => ({ type: "attachment", shown: createMarkdownTree(text) }));
 }
 
 function partOf(block: FakeSlackBlock, message: FakeSlackMessage): Part[] {
@@ -102,7 +119,7 @@ function tableOf({ rows }: FakeSlackBlock): DisplayNode {
 /** The name of a user or a channel. */
 export function findDisplayName(id: string): string {
   if (isOwnBot(id)) return "Sekisho";
-  if (id === otherBot.user) return "Another app";
+  if (id === otherBot.user) return otherBot.name;
   if (id === workflow.bot) return workflow.name;
   return findFakePerson(id)?.name ?? findFakeChannel(id)?.name ?? id;
 }

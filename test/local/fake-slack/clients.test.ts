@@ -216,6 +216,63 @@ describe("an app of Bolt", () => {
     for (const absent of ["user", "client_msg_id"]) expect(workflow).not.toHaveProperty(absent);
   });
 
+  it("understands an alert of another app, which has all its words in an attachment", async () => {
+    const fields = [{ title: "Host", value: "web-3" }];
+    const alert = { title: "Disk <full>", text: "*97 %* used", color: "danger" as const, fields };
+    const { message, delivered } = fakeSlack.postAlert({ eventsUrl, alert });
+    await delivered;
+    const shown = { bot_id: "BOTHERBOT", app_id: "AOTHERBOT", bot_profile: { name: "Monitoring" }, text: "" };
+    const attachment = { color: "danger", title: "Disk &lt;full&gt;", text: "*97 %* used", fields };
+    const expected = { type: "message", ...shown, attachments: [attachment] };
+    expect(heard[0]?.said.event).toMatchObject(expected);
+    for (const absent of ["subtype", "client_msg_id", "blocks"])
+      expect(heard[0]?.said.event).not.toHaveProperty(absent);
+    const slack = new WebClient(botToken, { slackApiUrl: fakeSlack.apiUrl });
+    const { messages } = await slack.conversations.replies({ channel, ts: message.ts });
+    expect(messages).toMatchObject([expected]);
+    const direct = { eventsUrl, alert, channel: workspace.directMessages.id };
+    expect(() => fakeSlack.postAlert(direct)).toThrow("direct messages");
+  });
+
+  it("understands a forwarded message, which has its words, files and attachments in a copy", async () => {
+    const file = { name: "a.csv", mimetype: "text/csv", bytes: new Uint8Array(3) };
+    const original = fakeSlack.ask({ eventsUrl, text: "1 < 2", files: [file] }).message;
+    const alert = { title: "DiskFull", text: "web-3", color: "danger" as const };
+    const alarm = fakeSlack.postAlert({ eventsUrl, alert }).message;
+    const direct = workspace.directMessages.id;
+    const forwards = [original, alarm];
+    const forwarded = fakeSlack.ask({ eventsUrl, channel: direct, text: "", forwards });
+    await forwarded.delivered;
+    const copy = { is_share: true, is_msg_unfurl: true, channel_id: channel, channel_name: "general" };
+    const written = { ...copy, id: 1, ts: original.ts, author_id: "UPERSON", author_name: "You" };
+    const text = "<@UBOTSTANDIN> 1 &lt; 2";
+    const elements = [{ elements: [{ type: "user" }, { type: "text", text: " 1 < 2" }] }];
+    const message_blocks = [{ channel, ts: original.ts, message: { blocks: [{ type: "rich_text", elements }] } }];
+    const attachments = [
+      { ...written, text, message_blocks, files: [{ name: "a.csv" }], footer: "Posted in #general" },
+      { ...copy, id: 2, author_name: "Monitoring", text: "", attachments: [{ title: "DiskFull", text: "web-3" }] },
+    ];
+    const { event } = heard.at(-1)?.said ?? {};
+    expect(event).toMatchObject({ type: "message", channel: direct, text: "", attachments });
+    expect(event).not.toHaveProperty("files");
+    const slack = new WebClient(botToken, { slackApiUrl: fakeSlack.apiUrl });
+    const { messages } = await slack.conversations.replies({ channel: direct, ts: forwarded.message.ts });
+    expect(messages).toMatchObject([{ text: "", attachments }]);
+    const thread = await slack.conversations.replies({ channel, ts: original.ts });
+    expect(thread.messages).toMatchObject([{ blocks: [{ type: "rich_text", elements }] }]);
+  });
+
+  it("forwards no message that is deleted or that the person cannot read", async () => {
+    const { ts } = fakeSlack.ask({ eventsUrl, text: "hi" }).message;
+    const forward = (where: string, user = "UPERSON") =>
+      fakeSlack.ask({ eventsUrl, text: "", forwards: [{ channel: where, ts }], user });
+    expect(() => forward(channel, "UOUTSIDER")).toThrow("no such message");
+    expect(() => forward("CRANDOM")).toThrow("no such message");
+    fakeSlack.remove({ eventsUrl, channel, ts });
+    expect(() => forward(channel)).toThrow("no such message");
+    expect(fakeSlack.messages()).toEqual([]);
+  });
+
   it("understands a shortcut, opens a modal, and answers what was filled in with errors", async () => {
     const { message } = fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "hi" });
     const { ts } = message;

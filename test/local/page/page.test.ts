@@ -165,6 +165,32 @@ describe("on the page a person", () => {
     ]);
   });
 
+  it("posts as an alert of another app, which starts no task by itself", async () => {
+    const alert = { title: "DiskFull", text: "*97 %*", color: "danger", fields: [{ title: "Host", value: "web-3" }] };
+    const { ts } = await done<{ ts: string }>(send("/local/alerts", { channel, ...alert }));
+    const [event] = await received(1);
+    expect(JSON.parse(event?.body ?? "").event).toMatchObject({ ts, type: "message", text: "", attachments: [alert] });
+    expect(served.stepRecorder.steps()).toEqual([]);
+    const { length } = served.fakeSlack.messages();
+    const refused = [{}, { ...alert, channel: workspace.directMessages.id }, { channel, ...alert, color: "red" }];
+    for (const body of refused) expect((await send("/local/alerts", body)).status).toBe(400);
+    expect(served.fakeSlack.messages()).toHaveLength(length);
+  });
+
+  it("forwards a message with a comment, or without one", async () => {
+    const { ts } = await done<{ ts: string }>(send("/local/messages", { text: "The backup failed" }));
+    const forward = { channel, ts };
+    const direct = { channel: workspace.directMessages.id, forward };
+    await done(send("/local/messages", { ...direct, text: "/what now?" }));
+    await done(send("/local/messages", { ...direct, text: "" }));
+    const events = (await received(3)).map(({ body }) => JSON.parse(body).event);
+    const forwarded = events.filter((event) => event.type === "message");
+    expect(forwarded.map(({ text }) => text).sort()).toEqual(["", "/what now?"]);
+    for (const { attachments } of forwarded) expect(attachments).toMatchObject([{ is_share: true, ts }]);
+    const unknown = await send("/local/messages", { text: "", forward: { channel, ts: "1.000001" } });
+    expect([unknown.status, unknown.body]).toEqual([400, expect.stringContaining("does not exist")]);
+  });
+
   it("brings files along, and gets them back", async () => {
     const bytes = new TextEncoder().encode("a,b\n");
     const { id } = await done<{ id: string }>(attach("表.csv", "text/csv", bytes));

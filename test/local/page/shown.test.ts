@@ -117,6 +117,18 @@ describe("a message on the page", () => {
     expect(createMessageView(message).parts).toEqual([{ type: "text", shown: ["the fallback"] }]);
   });
 
+  it("shows an alert and a forwarded alert as the agent reads them, with links that lead to websites only", () => {
+    const attachments = [{ color: "danger", title: "DiskFull", title_link: "javascript:alert(1)", text: "*97 %*" }];
+    const alert = { ...message, user: "UOTHERBOT", text: "", attachments };
+    const [part] = createMessageView(alert).parts;
+    expect(part).toMatchObject({ type: "attachment" });
+    expect(hrefsOf(part?.type === "attachment" ? part.shown : [])).toEqual([]);
+    expect(JSON.stringify(part)).toContain("(danger)");
+    const { author, parts } = createMessageView({ ...message, text: "", forwards: [alert] });
+    expect(author.kind).toBe("bot");
+    expect(JSON.stringify(parts)).toMatch(/Forwarded message from Monitoring.*blockquote.*DiskFull/);
+  });
+
   it("never tells the page metadata, values of buttons, or where a file is in Slack", () => {
     const files = [{ id: "F1", name: "a.png", title: "a", mimetype: "image/png", size: 1, team: "T1", user: "U1" }];
     const view = createMessageView({ ...message, files, metadata: { event_type: "secret", event_payload: {} } });

@@ -21,7 +21,7 @@ import {
   textOf,
   toIsoDate,
 } from "./values.ts";
-import { wordsOf } from "./words.ts";
+import { noPreview, wordsOf } from "./words.ts";
 
 export type AttachmentTexts = {
   own: string[];
@@ -63,8 +63,7 @@ function previewLine(attachment: Fields, reading: Reading): string {
   const [author, title] = ["author_name", "title"].map((name) =>
     notationToMarkdown(textOf(attachment[name], reading), reading),
   );
-  const text =
-    wordsOf(attachment, { reading, isApp: true }) || notationToMarkdown(textOf(attachment.fallback, reading), reading);
+  const text = wordsOf(attachment, { reading, isApp: true }) || fallbackOf(attachment, reading);
   const words = [author, title, text].filter((part) => part !== undefined && part.trim() !== "").join(": ");
   const line = words.replace(/\s+/g, " ").trim();
   return line === "" ? "" : cutText(`Link preview: ${line}`, maxPreviewLength);
@@ -98,16 +97,20 @@ function forwardText(attachment: Fields, reading: Reading, depth: number): strin
     const label = cleanName(textOf(fileName, reading) || textOf(title, reading));
     return label === "" ? "(file)" : `(file: ${label})`;
   });
-  const words = joinParagraphs([forwardBody(attachment, reading), ...nested.own, joinLines(files), ...nested.forwards]);
+  const isEmpty = [...nested.own, ...nested.forwards].every((text) => text === "");
+  // The fallback only sums up what is in the attachments of the copy.
+  const body = forwardBody(isEmpty ? attachment : { ...attachment, fallback: "" }, reading);
+  const words = joinParagraphs([body, ...nested.own, joinLines(files), ...nested.forwards]);
   return `${origin.join(" ")}:\n${quote(sanitizeLines(words === "" ? "(no text)" : words))}`;
 }
 
 function writeOrigin({ sign, name, id: value }: { sign: "@" | "#"; name: string; id: unknown }): string {
+  const id = idOf(value);
+  // Slack calls every direct message "Direct Message".
+  if (sign === "#" && id.startsWith("D")) return "a direct message";
   const label = cleanName(name).replace(/^[@#]+/, "");
   if (label !== "") return sign === "#" ? `#${label}` : label;
-  const id = idOf(value);
-  if (id === "") return "";
-  return sign === "#" && id.startsWith("D") ? "a direct message" : writeId({ sign, id });
+  return id === "" ? "" : writeId({ sign, id });
 }
 
 /** Slack copies the blocks of the message, and the fields of an attachment if the message has one. */
@@ -124,6 +127,11 @@ function ownText(attachment: Fields, reading: Reading): string {
   const text = legacyText(attachment, { words: wordsOf(attachment, { reading, isApp: true }), reading });
   const severity = color === "good" || color === "warning" || color === "danger" ? `(${color}) ` : "";
   return text === "" ? "" : `${severity}${text}`;
+}
+
+function fallbackOf({ fallback }: Fields, reading: Reading): string {
+  const text = notationToMarkdown(textOf(fallback, reading), reading);
+  return text === noPreview ? "" : text;
 }
 
 /** Returns what Slack shows of an attachment, in its order. `words` are its text and blocks. */
@@ -145,6 +153,6 @@ function legacyText(attachment: Fields, { words, reading }: { words: string; rea
     blocksToMarkdown([{ type: "actions", elements: actions }], reading),
   ]);
   const footer = [plain("footer"), toIsoDate(ts) ?? ""].filter((part) => part !== "").join(" ");
-  const shown = content || plain("fallback") || (hasImage ? "(image)" : "");
+  const shown = content || fallbackOf(attachment, reading) || (hasImage ? "(image)" : "");
   return joinLines([shown, footer]);
 }

@@ -5,7 +5,7 @@ import { mrkdwnToMarkdown } from "./mrkdwn.ts";
 import { joinParagraphs, type Reading, textOf } from "./values.ts";
 
 /** Slack's own text of a message that has only blocks. */
-const noPreview = "[no preview available]";
+export const noPreview = "[no preview available]";
 
 /**
  * Returns the words once. People see the blocks of an app's message, whose text may be a summary for notifications. A person's text is

@@ -1,8 +1,8 @@
 /** `chat.*`: messages, ephemeral messages, and streams, which are messages that are written piece by piece. */
 import type { FakeSlackMessage } from "../messages.ts";
-import { readUnfurling, toSlackMessage } from "../slack-message.ts";
+import { readUnfurling, toPermalink, toSlackMessage } from "../slack-message.ts";
 import type { FakeSlackState } from "../state.ts";
-import { findFakePerson, findFakeTeam, findTeamOfChannel } from "../workspace.ts";
+import { findFakePerson, findFakeTeam } from "../workspace.ts";
 import { isStreaming } from "./arguments.ts";
 import type { Methods } from "./table.ts";
 
@@ -48,12 +48,7 @@ export const chatMethods: Methods<"chat"> = {
     return { message_ts: ts };
   },
 
-  "chat.getPermalink": ({ channel, message: { ts, threadTs } }) => {
-    const { domain } = findTeamOfChannel(channel.id);
-    const inThread = threadTs === undefined || threadTs === ts ? "" : `?thread_ts=${threadTs}&cid=${channel.id}`;
-    const path = `archives/${channel.id}/p${ts.replace(".", "")}${inThread}`;
-    return { channel: channel.id, permalink: `https://${domain}.slack.com/${path}` };
-  },
+  "chat.getPermalink": ({ channel, message }) => ({ channel: channel.id, permalink: toPermalink(message) }),
 
   "chat.startStream": ({ args, bot, state, channel, threadTs, piece }) => {
     const { recipient_user_id: user, recipient_team_id: team } = args;

@@ -55,7 +55,9 @@ const onEvent = {
 
 const composer = startComposer({
   where: () => ({ channel, threadTs, user: person }),
+  conversations: () => channelsOf(person).map((each) => ({ channel: each.id, label: labelOf(each) })),
   leaveThread: () => replyIn(undefined),
+  goTo,
 });
 
 const act = {
@@ -66,6 +68,7 @@ const act = {
   reply: replyIn,
   clickButton: composer.clickButton,
   askAbout: composer.askAbout,
+  forward: composer.forward,
   ask(text, thread) {
     replyIn(thread);
     void composer.send(text);
@@ -137,12 +140,19 @@ function channelsOf(who) {
   return channels.filter((each) => each.people.includes(who));
 }
 
+function labelOf({ name, direct }) {
+  return direct ? "Direct" : `# ${name}`;
+}
+
 function drawChannels() {
-  const drawn = channelsOf(person).map(({ id, name, direct }) => {
+  const drawn = channelsOf(person).map((each) => {
+    const { id } = each;
     const state = { "aria-pressed": String(id === channel), "data-key": `channel/${id}` };
-    return h("button", { ...state, onclick: () => goTo(id) }, direct ? "Direct" : `# ${name}`);
+    return h("button", { ...state, onclick: () => goTo(id) }, labelOf(each));
   });
   redraw($("channels"), drawn);
+  // Other apps do not write in direct messages with the bot.
+  $("alert").disabled = channels.find(({ id }) => id === channel).direct;
   const options = people.map(({ id, name, locale }) =>
     h("option", { value: id, selected: id === person }, `${name} · ${locale.slice(0, 2)}`),
   );

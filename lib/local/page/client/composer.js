@@ -2,11 +2,35 @@
 import { $, h } from "../../web/dom.js";
 import { act, errorBox, upload } from "../../web/server.js";
 import { sizeOf } from "./draw-thread.js";
+import { openForm } from "./modal.js";
 
 const suggestions = ["What is a sekisho?", "progress", "ask me", "ask form", "long", "file", "stream", "fail"];
 
-/** `where()` is the channel, the thread and the person at that moment. */
-export function startComposer({ where, leaveThread }) {
+/** An alert as monitoring apps post it. */
+const alertInputs = [
+  { label: "Title", kind: "plain_text_input", isRequired: true, value: "[FIRING:1] DiskFull (web-3)" },
+  {
+    ...{ label: "Text", kind: "plain_text_input", isMultiline: true, isRequired: true },
+    value: "*Summary:* the disk of `web-3` is 97 % full and growing.",
+  },
+  {
+    label: "Severity",
+    kind: "static_select",
+    isRequired: true,
+    choices: ["danger", "warning", "good"],
+    value: "danger",
+  },
+  {
+    ...{ label: "Fields", kind: "plain_text_input", isMultiline: true, hint: "One per line, such as Host: web-3" },
+    value: "Host: web-3\nSince: 09:00 UTC",
+  },
+];
+
+/**
+ * `where()` is the channel, the thread and the person at that moment, and `conversations()` is where that person can write. `goTo` shows
+ * a conversation.
+ */
+export function startComposer({ where, conversations, leaveThread, goTo }) {
   const problem = errorBox("Not sent: ");
   $("composer").append(problem.box);
   let attached = [];
@@ -72,11 +96,47 @@ export function startComposer({ where, leaveThread }) {
     attach(event.dataTransfer.files);
   };
   $("stop-replying").onclick = leaveThread;
-  $("suggestions").append(...suggestions.map((text) => h("button", { onclick: () => send(text) }, text)));
+  $("suggestions").append(
+    ...suggestions.map((text) => h("button", { onclick: () => send(text) }, text)),
+    h("button", { id: "alert", onclick: postAlert }, "Post as an alert"),
+  );
   $("text").focus();
+
+  function forward(message) {
+    const { threadTs } = where();
+    const thread = threadTs === undefined ? [] : [{ label: "The open thread", ...where(), isThread: true }];
+    const targets = [...thread, ...conversations()];
+    const inputs = [
+      { label: "Comment", kind: "plain_text_input", isMultiline: true },
+      { label: "To", kind: "static_select", isRequired: true, choices: targets.map(({ label }) => label) },
+    ];
+    openForm({
+      ...{ title: "Forward this message", submit: "Forward", inputs },
+      async send({ Comment: text = "", To: chosen }) {
+        const { channel, isThread } = targets.find(({ label }) => label === chosen);
+        const inThread = isThread && { thread_ts: threadTs };
+        await act("/local/messages", { text, channel, user: where().user, forward: message, ...inThread });
+        if (!isThread) goTo(channel);
+      },
+    });
+  }
+
+  function postAlert() {
+    openForm({
+      ...{ title: "Post as an alert", submit: "Post", inputs: alertInputs },
+      async send({ Title: title, Text: text, Severity: color, Fields: lines = "" }) {
+        const fields = lines.split("\n").flatMap((line) => {
+          const [name, ...value] = line.split(":");
+          return name.trim() === "" ? [] : [{ title: name, value: value.join(":") }];
+        });
+        await act("/local/alerts", { channel: where().channel, title, text, color, fields });
+      },
+    });
+  }
 
   return {
     send,
+    forward,
     clickButton: (clicked) => problem.attempt(() => act("/local/clicks", { ...clicked, user: where().user })),
     askAbout: (message) => problem.attempt(() => act("/local/shortcuts", { ...message, user: where().user })),
     converse: () => problem.attempt(() => act("/local/conversations", { user: where().user })),

@@ -1,7 +1,7 @@
 /** Draws the messages of one conversation, thread by thread. */
 import { drawTree, h } from "../../web/dom.js";
 
-/** `act` has what a person can do: show, reply, clickButton, askAbout, ask. */
+/** `act` has what a person can do: show, reply, clickButton, askAbout, forward, ask. */
 export function drawThreads({ messages, ephemeralMessages, statuses, prompts, channel, chosen, person, act }) {
   const inChannel = messages.filter((message) => message.channel === channel);
   const ephemeralIn = (threadTs) =>
@@ -44,15 +44,16 @@ function inOrder(items) {
 function drawMessage({ message, chosen, person, act }) {
   const { author, channel, ts, parts, files, edited, streaming, reactions, requestId } = message;
   const isBot = author.kind === "bot";
+  const isApp = author.kind !== "person";
   const time = new Date(Number(ts) * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-  const isElsewhere = !isBot && requestId !== undefined && requestId !== chosen;
+  const isElsewhere = !isApp && requestId !== undefined && requestId !== chosen;
   const show = { "data-key": `show/${ts}`, onclick: () => act.show(requestId) };
   // A bot's picture is the mark of the page's head.
   const picture = isBot ? document.querySelector(".top .mark").cloneNode(true) : author.name.slice(0, 1);
   return h(
     "div.message",
     h(`div.avatar${isBot ? ".bot" : ""}`, { "aria-hidden": "true" }, picture),
-    h("div.who", author.name, isBot && h("span.chip", "APP"), h("small", time, edited && " (edited)")),
+    h("div.who", author.name, isApp && h("span.chip", "APP"), h("small", time, edited && " (edited)")),
     h(
       "div.body",
       parts.map((part) => drawPart({ part, message, person, act })),
@@ -65,6 +66,7 @@ function drawMessage({ message, chosen, person, act }) {
       isElsewhere && h("button.link", show, "Show timeline"),
       parts.every(({ type }) => type !== "buttons") &&
         h("button.link", { "data-key": `about/${ts}`, onclick: () => act.askAbout({ channel, ts }) }, "Ask about this"),
+      h("button.link", { "data-key": `forward/${ts}`, onclick: () => act.forward({ channel, ts }) }, "Forward"),
     ),
   );
 }
@@ -78,6 +80,7 @@ function drawPart({ part, message: { channel, ts }, person, act }) {
     });
     return h("div.actions", drawn);
   }
+  if (part.type === "attachment") return h("div.text.attachment", drawTree(part.shown));
   if (part.type !== "buttons") return h(`div.${part.type}`, drawTree(part.shown));
   const drawn = part.buttons.map(({ actionId, label, style }) => {
     const onclick = () => act.clickButton({ channel, ts, action_id: actionId });

@@ -1,5 +1,5 @@
-/** Shows the modal that the bot has opened for the person, as a native dialog, and sends what is filled in. */
-import { drawTree, h } from "../../web/dom.js";
+/** Forms in native dialogs: the modal that the bot has opened for the person, and the page's own. */
+import { $, drawTree, h } from "../../web/dom.js";
 import { act, errorBox } from "../../web/server.js";
 
 let shown;
@@ -15,10 +15,40 @@ export function showModal(modal) {
   shown.dialog.showModal();
 }
 
-function drawModal({ id, title, submit, close, texts, inputs }) {
+function drawModal({ id, ...modal }) {
+  return drawDialog({
+    ...modal,
+    leave: () => void act("/local/modals/close", { id }),
+    send: async (filled) => (await act("/local/modals", { id, filled_in: filled })).errors,
+  });
+}
+
+/** Opens a form of the page. `send` gets what is filled in, by label, and rejects with what to show. */
+export function openForm({ send, ...form }) {
+  const opener = document.activeElement;
+  const { key } = opener.dataset;
+  const dialog = drawDialog({
+    ...{ ...form, close: "Cancel", texts: [] },
+    leave: () => dialog.close(),
+    async send(filled) {
+      await send(filled);
+      dialog.close();
+    },
+  });
+  dialog.onclose = () => {
+    dialog.remove();
+    // The page may have drawn the button anew, or may show another conversation.
+    const drawn = key === undefined ? opener : document.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    (drawn ?? $("text")).focus({ preventScroll: true });
+  };
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+/** `send` resolves to an error text by input, if the form is not complete. */
+function drawDialog({ title, submit, close, texts, inputs, leave, send }) {
   const problem = errorBox("Not sent: ");
   const fields = inputs.map(drawInput);
-  const leave = () => void act("/local/modals/close", { id });
   const form = h(
     "form.modal",
     h("h2", title),
@@ -34,8 +64,7 @@ function drawModal({ id, title, submit, close, texts, inputs }) {
   form.onsubmit = async (event) => {
     event.preventDefault();
     const filled = fields.flatMap(({ label, read }) => (read() === "" || read().length === 0 ? [] : [[label, read()]]));
-    const body = { id, filled_in: Object.fromEntries(filled) };
-    const { errors = {} } = (await problem.attempt(() => act("/local/modals", body))) ?? {};
+    const errors = (await problem.attempt(() => send(Object.fromEntries(filled)))) ?? {};
     for (const { blockId, complain } of fields) complain(errors[blockId] ?? "");
   };
   const dialog = h("dialog", { "aria-label": title }, form);
@@ -43,10 +72,14 @@ function drawModal({ id, title, submit, close, texts, inputs }) {
   return dialog;
 }
 
-function drawInput(input, index) {
-  const { label, hint, isRequired, blockId } = input;
+let inputCount = 0;
+
+function drawInput(input) {
+  const { label, hint, isRequired = false, blockId, value } = input;
   const control = drawControl(input);
-  Object.assign(control, { id: `modal-${index}`, required: isRequired });
+  inputCount += 1;
+  Object.assign(control, { id: `input-${inputCount}`, required: isRequired });
+  if (value !== undefined) control.value = value;
   const complaint = h("p.complaint", { role: "alert" });
   const box = h(
     "div.input",

@@ -31,7 +31,7 @@ describe("the messages of a thread", () => {
         user: workspace.person,
       },
       { ...nothing, ts, text, key: { requestId, part: 3 }, from: "self", user: workspace.botUser },
-      { ...nothing, ts: other.ts, text: "Buy now!", from: "other_bot", user: other.user, name: "UOTHERBOT" },
+      { ...nothing, ts: other.ts, text: "Buy now!", from: "other_bot", user: other.user, name: "Monitoring" },
     ]);
   });
 

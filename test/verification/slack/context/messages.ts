@@ -248,6 +248,32 @@ export const samples: readonly Sample[] = [
       "Forwarded message from Alerts in a direct message (2026-11-29T09:00:00Z):\n> ## Disk & memory\n>\n> **97%**",
   },
   {
+    name: "a forwarded alert in an attachment of the copy",
+    message: {
+      text: "",
+      attachments: [
+        {
+          ...forwardFlags,
+          channel_id: "D0DIRECT",
+          channel_name: "Direct Message",
+          author_name: "Alerts",
+          text: "",
+          fallback: "[November 29th, 2026 9:00 AM] Alerts: DiskFull",
+          attachments: [{ color: "danger", title: "DiskFull", fallback: "DiskFull" }],
+        },
+      ],
+    },
+    shown: "Forwarded message from Alerts in a direct message:\n> (danger) DiskFull",
+  },
+  {
+    name: "a forwarded message without words",
+    message: {
+      text: "",
+      attachments: [{ ...forwardFlags, author_name: "Alerts", fallback: "[no preview available]" }],
+    },
+    shown: "Forwarded message from Alerts:\n> (no text)",
+  },
+  {
     name: "a forwarded message of a file only",
     message: {
       text: "",
