@@ -82,30 +82,29 @@ function isConstruction({ type, callee }: Node): boolean {
   return (type === "NewExpression" || type === "CallExpression") && isNode(callee) && callee.name === "RegExp";
 }
 
-/** Loads the modules that make expressions at their top level, and records what they make. */
+/** Loads the modules that make expressions at their top level, and records what they make. One may load another. */
 async function recordTopLevel(constructions: readonly Construction[]): Promise<Expression[]> {
-  const files = [...new Set(constructions.filter(({ isInFunction }) => !isInFunction).map(({ file }) => file))];
+  const places = constructions.filter(({ isInFunction }) => !isInFunction);
   const recorded: Expression[] = [];
   const original = globalThis.RegExp;
-  for (const file of files) {
-    const places = constructions.filter((one) => one.file === file && !one.isInFunction);
-    const record = (pattern: string | RegExp, flags?: string) => {
-      const made = new original(pattern, flags);
-      const caller = new Error().stack ?? "";
-      const place = places.find(({ line }) => caller.includes(`${file}:${line}:`));
-      if (place !== undefined) recorded.push({ file, line: place.line, source: made.source, flags: made.flags });
-      return made;
-    };
-    globalThis.RegExp = new Proxy(original, {
-      construct: (_, [pattern, flags]) => record(pattern, flags),
-      apply: (_, __, [pattern, flags]) => record(pattern, flags),
-    });
-    await import(join(root, file)).finally(() => {
-      globalThis.RegExp = original;
-    });
-    const missing = places.filter(({ line }) => !recorded.some((one) => one.file === file && one.line === line));
-    for (const { line, code } of missing)
-      throw new Error(`${file}:${line} ${code} was not made while its module loaded`);
+  const record = (pattern: string | RegExp, flags?: string) => {
+    const made = new original(pattern, flags);
+    const caller = new Error().stack ?? "";
+    const place = places.find(({ file, line }) => caller.includes(`${file}:${line}:`));
+    if (place !== undefined)
+      recorded.push({ file: place.file, line: place.line, source: made.source, flags: made.flags });
+    return made;
+  };
+  globalThis.RegExp = new Proxy(original, {
+    construct: (_, [pattern, flags]) => record(pattern, flags),
+    apply: (_, __, [pattern, flags]) => record(pattern, flags),
+  });
+  try {
+    for (const file of new Set(places.map((one) => one.file))) await import(join(root, file));
+  } finally {
+    globalThis.RegExp = original;
   }
-  return recorded;
+  const missing = places.find(({ file, line }) => !recorded.some((one) => one.file === file && one.line === line));
+  if (missing === undefined) return recorded;
+  throw new Error(`${missing.file}:${missing.line} ${missing.code} was not made while its module loaded`);
 }

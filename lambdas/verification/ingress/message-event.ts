@@ -1,6 +1,7 @@
 /** Reads a message event: whether it speaks to the bot, its text, who wrote it, and whether the channel is shared. */
 import * as z from "zod/mini";
 import { maxTextLength } from "../../../contracts/limits.ts";
+import { readSharedFiles } from "../slack/api/shared-files.ts";
 import {
   findOtherBotUser,
   hasMention,
@@ -11,7 +12,6 @@ import {
 } from "../slack/api/user-text.ts";
 import { isFromApp, readMessageText } from "../slack/context/message.ts";
 import { readOpenItems } from "../slack/context/open-items.ts";
-import { readSharedFiles } from "../slack/context/shared-files.ts";
 import type { UserMessage } from "../task/messages.ts";
 import { type EventCallback, readInstallation, slackTs } from "./event-callback.ts";
 

@@ -4,9 +4,9 @@ import * as z from "zod";
 import { cutText, maxNameLength, maxTextLength } from "../../../../contracts/limits.ts";
 import { isFromApp, isWritten, readMessageText } from "../context/message.ts";
 import { cleanName } from "../context/names.ts";
-import { readSharedFiles } from "../context/shared-files.ts";
 import type { SlackCall } from "./call.ts";
 import { metadataSchema, parseAnswer, readPostKey } from "./posts.ts";
+import { readSharedFiles } from "./shared-files.ts";
 import { type PostedMessage, type SlackApi, SlackError } from "./slack.ts";
 import { readUserFiles } from "./user-text.ts";
 

@@ -1,6 +1,6 @@
 /** The files of forwarded messages. They are in the attachments of a message, never among its own files. */
 import type { UserFile } from "../../task/messages.ts";
-import { readUserFiles } from "../api/user-text.ts";
+import { readUserFiles } from "./user-text.ts";
 
 /** So many fit into a queue message beside the longest text and the message's own files. */
 const maxSharedFiles = 10;

@@ -1,6 +1,6 @@
 /** The files of forwarded messages, as Slack's clients send them. */
 import { expect, it } from "@jest/globals";
-import { readSharedFiles } from "../../../../lambdas/verification/slack/context/shared-files.ts";
+import { readSharedFiles } from "../../../../lambdas/verification/slack/api/shared-files.ts";
 
 const file = { id: "F1", name: "plan.csv", mimetype: "text/csv", size: 4, url_private: "https://files.slack.com/F1" };
 const listed = { id: "F1", name: "plan.csv", mimetype: "text/csv", size: 4, url: "https://files.slack.com/F1" };
