@@ -126,6 +126,17 @@ withBrowser("the page in a browser", () => {
     await person.goTo("# general");
   });
 
+  it("forwards a message to the open thread", async () => {
+    await person.say("What is a barrier?");
+    await person.thread().getByText("I'm the echo agent.").waitFor();
+    await person.press("Reply in thread");
+    await person.thread().getByRole("button", { name: "Forward" }).first().click();
+    const form = page.getByRole("dialog", { name: "Forward this message" });
+    await form.getByLabel("To").selectOption("The open thread");
+    await form.getByRole("button", { name: "Forward", exact: true }).click();
+    await person.thread().locator(".replies .attachment blockquote").first().getByText("What is a barrier?").waitFor();
+  });
+
   it("takes the answer in words too, as a reply in the thread", async () => {
     await person.say("ask me");
     await person.thread().getByRole("button", { name: "Yes", exact: true }).waitFor();
