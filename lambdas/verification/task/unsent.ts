@@ -7,9 +7,10 @@
 import { cutText, hasMoreCharacters, maxTextLength } from "../../../contracts/limits.ts";
 import { asksForHelp, isCancelWord } from "./command-words.ts";
 import { endCleanup, giveUpDelivery, needsThread, releaseThread } from "./delivering.ts";
-import type { Context, Delay, EventOf, MessageRead } from "./events.ts";
+import type { Delay, EventOf, MessageRead } from "./events.ts";
 import type { UserFile } from "./messages.ts";
-import { chooseDestination, destinationOf, matchRoute, type Policy, withCall } from "./routing.ts";
+import { readAgentText, withParams } from "./params.ts";
+import { chooseDestination, destinationOf, type Policy, withCall } from "./routing.ts";
 import { sendTask } from "./sent.ts";
 import { toSlackDocument } from "./slack-documents.ts";
 import {
@@ -147,11 +148,6 @@ export function findRefusal(message: Task["message"], policy: Policy): TaskOutco
   return hasMoreCharacters(text, maxTextLength)
     ? failedOutcome({ reason: "payload_too_large", lost: false })
     : undefined;
-}
-
-/** Returns the text that the agent gets: without the word of its route, unless the route keeps it. */
-function readAgentText(message: Task["message"], policy: Policy): string {
-  return matchRoute(policy.routesOf(message))?.text ?? message.text;
 }
 
 /** Accepts the message as a task: checks age, text and destination, then counts it in the quotas. */
@@ -381,38 +377,4 @@ export function onPrepareFailed(task: Task, event: EventOf<"slack_failed">, poli
 function missingFileOutcome({ name, mimetype }: UserFile): TaskOutcome {
   const detail = toSlackDocument(mimetype);
   return { type: "file_refused", why: "not_to_be_had", name, ...(detail !== undefined && { detail }) };
-}
-
-/** Adds the params of `execute_task`. Repetitions send the same params except for the remaining time. */
-function withParams(task: Task, gathered: Context, policy: Policy): Task {
-  const { history = [], attachments = [], context, names = {}, leftOut = [] } = gathered;
-  const { message, id, threadRef, call } = task;
-  const threadTs = threadRef?.threadTs ?? message.threadTs;
-  const params = {
-    channel: message.channel,
-    text: withLeftOut(policy.addNames(readAgentText(message, policy), names), leftOut),
-    ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
-    team_id: message.team,
-    user_id: message.user,
-    correlation_id: id,
-    ...(attachments.length === 0 ? {} : { attachments }),
-    ...(history.length === 0 ? {} : { history }),
-    ...(context === undefined ? {} : { context }),
-    session_id: call?.sessionId,
-    // A destination that was removed from the configuration has a deadline of 0, with which the record could not be parsed again.
-    timeout_ms: Math.max(1, destinationOf(task, policy).deadlineMs),
-    callback: true,
-  };
-  return withCall(task, { params });
-}
-
-const maxNamedFiles = 10;
-
-/** Names the files that the agent does not get in a last line of the text, unless the text leaves no room for it. */
-function withLeftOut(text: string, names: readonly string[]): string {
-  if (names.length === 0) return text;
-  const more = names.length - maxNamedFiles;
-  const list = [...names.slice(0, maxNamedFiles), ...(more > 0 ? [`${more} more`] : [])].join(", ");
-  const whole = `${text}\n\n(Not attached: ${list})`.trimStart();
-  return hasMoreCharacters(whole, maxTextLength) ? text : whole;
 }

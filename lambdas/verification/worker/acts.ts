@@ -4,7 +4,7 @@ import { abortable } from "../../shared/async/waiting.ts";
 import type { ItemWrite } from "../../shared/engine/ports.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import { createConcurrencyLimit } from "../files/concurrency-limit.ts";
-import { FetchTimedOut, FileRefused, type Files, safeFileName } from "../files/files.ts";
+import { FetchTimedOut, FileRefused, type Files } from "../files/files.ts";
 import { actorOf } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { FindTaskContext } from "../lookups/task-context.ts";
@@ -15,7 +15,6 @@ import type { TaskText } from "../slack/messages/task-text.ts";
 import { createThreadHistory, listThreadFiles } from "../slack/messages/thread-history.ts";
 import { createDestinationSlots } from "../slots.ts";
 import type { Act, Context, MessageRead, TaskEvent } from "../task/events.ts";
-import type { UserFile } from "../task/messages.ts";
 import { installationOf, type Task, type TaskOutcome, threadRefOf } from "../task/task.ts";
 import { mayReadAnswer } from "../task/thread-route.ts";
 import { isToBeReadAgain, maxContextTries } from "../task/unsent.ts";
@@ -24,6 +23,7 @@ import { createCallRunner, type ExecutionCall } from "./calls.ts";
 import { causeKindOf, isDataFailure, pureStep } from "./data-failures.ts";
 import { cleanUpThread, deliver, hasLeftovers, openThread } from "./deliver.ts";
 import { readDirectHistory } from "./direct-history.ts";
+import { importFurther } from "./further-files.ts";
 import { type Indicators, markAsking, markReceived, markWorking, renewStatus, settleSession } from "./indicators.ts";
 import type { ReadOverview } from "./overview.ts";
 import { isSlackError, messagesFromTask, ownPostsOrKnown } from "./own-posts.ts";
@@ -268,18 +268,6 @@ async function prepare(request: PrepareRequest): Promise<Context> {
   const history = pureStep(() => createThreadHistory({ messages, message: task.message, mayRead, nameOf }));
   const { leftOut } = further;
   return { attachments: [...attachments, ...further.attachments], history, newest, names, context, leftOut };
-}
-
-/** Attaches the files of forwarded messages, then those of earlier messages of the thread. */
-async function importFurther({ files, inTransfer, task, signal }: PrepareRequest, threadFiles: readonly UserFile[]) {
-  const { files: own = [], sharedFiles = [] } = task.message;
-  const ids = new Set(own.map(({ id }) => id));
-  // A file may be in the thread more than once.
-  const wanted = [...sharedFiles, ...threadFiles].filter(({ id }) => !ids.has(id) && ids.add(id));
-  if (wanted.length === 0) return { attachments: [] };
-  const work = () => files.importFurtherFiles({ task, files: wanted, signal });
-  const { attachments, leftOut } = await inTransfer({ task, work });
-  return { attachments, ...(leftOut.length > 0 && { leftOut: leftOut.map(({ name }) => safeFileName(name)) }) };
 }
 
 /** Reads the message once more if an edit or a deletion is not told to this task. */

@@ -27,6 +27,7 @@ import {
 } from "./held-lease.ts";
 import type { HandleInteraction } from "./interactions.ts";
 import type { NoticeLateChange } from "./late-changes.ts";
+import { isAct, isAtOnce, isWake, toDelayMs } from "./step-effects.ts";
 import { countStep, createDeliverySpan, giveUpReason, recordTaskSpan } from "./step-metrics.ts";
 import { createStepSpan, type QueueSystem } from "./step-span.ts";
 import type { Threads } from "./threads.ts";
@@ -296,12 +297,6 @@ async function sendAgain(
   return true;
 }
 
-/** True if nothing has to wait before the next step. */
-function isAtOnce(effects: readonly TaskEffect[]): boolean {
-  const [only] = effects;
-  return effects.length === 1 && only?.type === "wake" && only.delayMs === 0 && !only.jitterMs;
-}
-
 function runDelivery(spans: Spans, runAct: RunAct, request: ActRequest): Promise<TaskEvent> {
   return spans.within(createDeliverySpan(request.task), async (span) => {
     const event = await runAct(request);
@@ -397,18 +392,4 @@ function spansOf({ telemetry }: ActlessOptions): Spans {
 
 function idsOf({ id, call, trace }: Task): LogFields {
   return { request_id: id, task_id: call?.taskId, trace_id: readTraceId(trace) };
-}
-
-function isAct(effect: TaskEffect): effect is Act {
-  return effect.type !== "wake" && effect.type !== "stop_session";
-}
-
-function isWake(effect: TaskEffect): effect is Extract<TaskEffect, { type: "wake" }> {
-  return effect.type === "wake";
-}
-
-/** The delay of the step's wake-up, with its jitter. */
-function toDelayMs({ random = Math.random }: ActlessOptions, effects: readonly TaskEffect[]): number {
-  const { delayMs = 0, jitterMs = 0 } = effects.find(isWake) ?? {};
-  return delayMs + Math.floor(random() * jitterMs);
 }

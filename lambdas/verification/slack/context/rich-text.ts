@@ -27,7 +27,7 @@ export function richTextToMarkdown(elements: unknown, reading: Reading, depth = 
   for (const element of listOf(elements, reading)) {
     const fields = fieldsOf(element);
     const type = typeOf(fields);
-    const text = containerText(fields, { reading, depth }).replace(/\n+$/, "");
+    const text = trimLineEnds(containerText(fields, { reading, depth }));
     if (text === "") continue;
     // Without a blank line, a paragraph after a list or a quotation would be part of it.
     const isApart = (previous === list || previous === quotation) && type !== list;
@@ -49,7 +49,7 @@ function containerText(fields: Fields, { reading, depth }: Within): string {
       return integerOf(fields.border) > 0 ? quote(text) : text;
     }
     case quotation:
-      return quote(inlineText(fields.elements, reading).replace(/\n+$/, ""));
+      return quote(trimLineEnds(inlineText(fields.elements, reading)));
     case "rich_text_preformatted":
       return codeBlock(
         inlineRuns(fields.elements, reading)
@@ -180,4 +180,11 @@ function emojiText(unicode: string, name: string): string {
   const points = unicode.split("-").map((point) => (/^[0-9a-f]{2,6}$/i.test(point) ? Number.parseInt(point, 16) : 0));
   const isCharacter = points.every((point) => point > 0x1f && point <= 0x10ffff && (point < 0xd800 || point > 0xdfff));
   return isCharacter ? String.fromCodePoint(...points) : name && `:${name}:`;
+}
+
+/** Removes line breaks at the end. */
+function trimLineEnds(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === "\n") end -= 1;
+  return text.slice(0, end);
 }

@@ -37,8 +37,9 @@ function writeTable(rows: readonly (readonly string[])[]): string {
 function writeRow(cells: readonly string[]): string {
   const written = cells.map((cell) =>
     cell
-      .trim()
-      .replace(/\s*\n\s*/g, " ")
+      .split("\n")
+      .flatMap((line) => line.trim() || [])
+      .join(" ")
       .replaceAll("|", "\\|"),
   );
   return `| ${written.join(" | ")} |`;

@@ -37,10 +37,18 @@ const unsettled = new RegExp(`[${storedSigns}]|^(?:&gt;|＞)`, "m");
 const storedRun = new RegExp(`([${storedSigns}])\\1*`, "g");
 
 /** For each kind: a run of its signs at which formatting could start, and any of its signs. */
-const patterns = kinds.map((kind) => {
-  const all = kind.map(({ sign, stored }) => sign + stored).join("");
-  return { start: new RegExp(`(?<![a-zA-Z0-9${all}])[${all}]+(?=[^\\s${all}])`), any: new RegExp(`[${all}]`) };
-});
+const [strong = "", emphasis = "", struck = "", ticked = ""] = kinds.map((ofKind) =>
+  ofKind.map(({ sign, stored }) => sign + stored).join(""),
+);
+const patterns = [
+  { start: new RegExp(`(?<![a-zA-Z0-9${strong}])[${strong}]+(?=[^\\s${strong}])`), any: new RegExp(`[${strong}]`) },
+  {
+    start: new RegExp(`(?<![a-zA-Z0-9${emphasis}])[${emphasis}]+(?=[^\\s${emphasis}])`),
+    any: new RegExp(`[${emphasis}]`),
+  },
+  { start: new RegExp(`(?<![a-zA-Z0-9${struck}])[${struck}]+(?=[^\\s${struck}])`), any: new RegExp(`[${struck}]`) },
+  { start: new RegExp(`(?<![a-zA-Z0-9${ticked}])[${ticked}]+(?=[^\\s${ticked}])`), any: new RegExp(`[${ticked}]`) },
+];
 /** Code may span lines and start with a blank, so the line does not tell whether a backtick has a partner. */
 const code = kinds.length - 1;
 

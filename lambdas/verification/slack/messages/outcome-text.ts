@@ -5,8 +5,9 @@ import type { OverQuota } from "../../task/events.ts";
 import { isCanceled, type Locale, type Task, type TaskOutcome } from "../../task/task.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { literalMrkdwn } from "../markdown/literal.ts";
-import { removeEmpty, shorten, shortenWithLinks, slackDate, spanText } from "./blocks.ts";
+import { removeEmpty, shortenWithLinks, slackDate, spanText } from "./blocks.ts";
 import { failureText, type Notice, unconfirmedCancelText } from "./failure-text.ts";
+import { fileRefusalText, formatFileName } from "./file-refusal-text.ts";
 
 const reference: Record<Locale, (shortId: string) => string> = {
   en: (shortId) => `Reference: ${shortId}`,
@@ -206,10 +207,7 @@ function otherOutcomeText({ outcome, locale, ...about }: About & { outcome: Othe
     case "limited":
       return limited[locale]({ ...outcome, ...about });
     case "file_refused":
-      return fileRefused[outcome.detail ?? outcome.why][locale]({
-        name: formatFileName(outcome.name),
-        most: outcome.most,
-      });
+      return fileRefusalText({ outcome, locale });
     case "unreadable":
       return fixed[outcome.files ? "files_gone" : "unreadable"][locale];
     case "too_old":
@@ -337,76 +335,3 @@ const limited: Record<Locale, (about: Limited) => Notice> = {
           todo: `${spanText({ spanMs: retryAtMs - nowMs, locale: "ja" })}後（${slackDate({ atMs: retryAtMs, locale: "ja" })}）に、もう一度お試しください。`,
         },
 };
-
-type FileText = Record<Locale, (file: { name: string; most: number | undefined }) => Notice>;
-
-type FileRefusal = Extract<TaskOutcome, { type: "file_refused" }>;
-
-const fileRefused: Record<FileRefusal["why"] | NonNullable<FileRefusal["detail"]>, FileText> = {
-  too_large: {
-    en: ({ name, most }) => ({
-      happened: `${name} is too large.${most === undefined ? "" : ` The limit is ${formatSize(most)}.`}`,
-      todo: "Send a smaller file, or only the part that matters.",
-    }),
-    ja: ({ name, most }) => ({
-      happened: `${name} はサイズが大きすぎます${most === undefined ? "" : `（上限は${formatSize(most)}）`}。`,
-      todo: "ファイルを小さくするか、必要な部分だけをお送りください。",
-    }),
-  },
-  too_many: {
-    en: ({ most }) =>
-      most === 0
-        ? { happened: "I can't take files here.", todo: "Put what matters in your message instead." }
-        : {
-            happened: `That's too many files.${most === undefined ? "" : ` I can take up to ${most === 1 ? "1 file" : `${most} files`} at once.`}`,
-            todo: "Send fewer files, or split them across several messages.",
-          },
-    ja: ({ most }) =>
-      most === 0
-        ? { happened: "ここではファイルを受け取れません。", todo: "必要な内容をメッセージにお書きください。" }
-        : {
-            happened: `ファイルが多すぎます${most === undefined ? "" : `（一度に${most}件まで）`}。`,
-            todo: "ファイルを減らすか、メッセージを分けてお送りください。",
-          },
-  },
-  hidden: {
-    en: ({ name }) => ({
-      happened: `I can't open this file: ${name}. Slack doesn't let me read it.`,
-      todo: "Copy what matters into your message.",
-    }),
-    ja: ({ name }) => ({
-      happened: `${name} を開けません。Slackが読み取りを許可していません。`,
-      todo: "必要な内容をメッセージにコピーしてお送りください。",
-    }),
-  },
-  canvas: {
-    en: () => ({ happened: "I can't read canvases.", todo: "Copy the text into your message." }),
-    ja: () => ({ happened: "canvasは読み取れません。", todo: "内容をメッセージに貼り付けてお送りください。" }),
-  },
-  list: {
-    en: () => ({ happened: "I can't read lists.", todo: "Copy the text into your message." }),
-    ja: () => ({ happened: "リストは読み取れません。", todo: "内容をメッセージに貼り付けてお送りください。" }),
-  },
-  not_to_be_had: {
-    en: ({ name }) => ({
-      happened: `I couldn't get ${name} from Slack.`,
-      todo: "Upload it again in a new message.",
-    }),
-    ja: ({ name }) => ({
-      happened: `${name} をSlackから取得できませんでした。`,
-      todo: "新しいメッセージで、もう一度アップロードしてください。",
-    }),
-  },
-};
-
-/** Quotes, escapes and shortens a file name for use in a sentence. */
-function formatFileName(name: string): string {
-  return `\`${escapeMrkdwn(shorten({ text: name, maxLength: 100 }).replaceAll("`", "'"))}\``;
-}
-
-/** Formats a size and rounds down, so that the text never promises more than the limit. */
-function formatSize(bytes: number): string {
-  const mega = 1024 * 1024;
-  if (bytes >= mega) return `${Math.floor((bytes / mega) * 10) / 10} MB`;
-  return bytes >= 1024 ? `${Math.floor(bytes / 1024)} KB` : `${bytes} bytes`;
-}

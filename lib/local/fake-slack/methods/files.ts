@@ -13,7 +13,7 @@ export function mayReadFile(caller: FakeSlackCaller, { team }: { team: string })
   return hasAccessToTeam(caller, team) || team === "TSECOND";
 }
 
-export const canvasType = "application/vnd.slack-docs";
+const canvasType = "application/vnd.slack-docs";
 
 export const canvasMethods: Methods<"canvases"> = {
   "canvases.getContent": ({ args: { canvas_id: id = "", content_type: type = "markdown" }, caller, state }) => {
