@@ -58,7 +58,7 @@ describe("an A2A agent that does not do the task", () => {
   it.each([
     ["a broadcast", "<!channel> <!here> <@U1> <https://evil.example|our site> & more", "&lt;!channel&gt;"],
     ["a novel", "why ".repeat(100_000), "why"],
-    ["lines that would end the quote", "one\n\n# two\n```three", "> one # two ```three"],
+    ["lines that would end the quote", "one\n\n# two\n```three", "> one # two ˋˋˋthree"],
     ["what nobody sees", "\u200b\u2060\u202e", "finish this"],
   ])("cannot do harm by %s", async (_, text, expected) => {
     const { shown, posts } = await askA2aAgent("1.0", { state: "TASK_STATE_FAILED", message: said(text) });

@@ -197,7 +197,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "response-id",
     file: "lambdas/verification/transport/read-response.ts",
-    find: 'if (envelope.id !== id) throw new SekishoError("invalid_response");',
+    find: "if (envelope.id !== id) throw createMismatchError();",
     replace: "",
     story: "sync",
     engine: "sqlite",

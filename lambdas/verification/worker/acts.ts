@@ -8,7 +8,7 @@ import { FetchTimedOut, FileRefused, type Files } from "../files/files.ts";
 import { actorOf } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { FindTaskContext } from "../lookups/task-context.ts";
-import { type MessageContent, type PostedMessage, type SlackApi, SlackError } from "../slack/api/slack.ts";
+import { type MessageContent, type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { answerPart, placeholderPart } from "../slack/messages/blocks.ts";
 import { helpText } from "../slack/messages/help.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
@@ -17,12 +17,12 @@ import { createDestinationSlots } from "../slots.ts";
 import type { Act, Context, MessageRead, TaskEvent } from "../task/events.ts";
 import { installationOf, type Task, type TaskOutcome, threadRefOf } from "../task/task.ts";
 import { mayReadAnswer } from "../task/thread-route.ts";
-import { isToBeReadAgain, maxContextTries } from "../task/unsent.ts";
+import { isToBeReadAgain } from "../task/unsent.ts";
 import type { UsageHistory } from "../usage/entry.ts";
 import { createCallRunner, type ExecutionCall } from "./calls.ts";
+import { readConversation } from "./conversation.ts";
 import { causeKindOf, isDataFailure, pureStep } from "./data-failures.ts";
 import { cleanUpThread, deliver, hasLeftovers, openThread } from "./deliver.ts";
-import { readDirectHistory } from "./direct-history.ts";
 import { importFurther } from "./further-files.ts";
 import { type Indicators, markAsking, markReceived, markWorking, renewStatus, settleSession } from "./indicators.ts";
 import type { ReadOverview } from "./overview.ts";
@@ -273,26 +273,6 @@ async function prepare(request: PrepareRequest): Promise<Context> {
 /** Reads the message once more if an edit or a deletion is not told to this task. */
 async function readAgain(request: PrepareRequest): Promise<Context["newest"]> {
   return isToBeReadAgain(request.task) ? readMessage(request) : undefined;
-}
-
-/** Resolves to no messages if the bot may not read the conversation. */
-async function readConversation(request: PrepareRequest): Promise<PostedMessage[]> {
-  const { act, task } = request;
-  try {
-    return await (act.history === undefined ? readThread(request) : readDirectHistory(request));
-  } catch (thrown) {
-    const isLastTry = task.attempts + 1 >= maxContextTries;
-    if (isLastTry || isSlackError(thrown, ["gone", "refused"])) return [];
-    throw thrown;
-  }
-}
-
-function readThread({ slack, task, signal }: PrepareRequest): Promise<PostedMessage[]> {
-  const { message, id: requestId } = task;
-  const { appId, botUsers } = message;
-  const threadRef = threadRefOf(task);
-  const thread = { installation: installationOf(task), ...threadRef, oldestTs: threadRef.threadTs };
-  return slack.replies({ ...thread, appId, botUsers, requestId, signal });
 }
 
 /**

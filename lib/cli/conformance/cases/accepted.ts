@@ -149,7 +149,7 @@ export const acceptedCases: readonly ConformanceCase[] = [
         return session === sessionId && steps !== undefined ? [{ steps, came: answer.came }] : [];
       });
       const [first, ...others] = reads;
-      if (first === undefined) throw new NotApplicable("no steps came before the end of the task (--stream-text)");
+      if (first === undefined) return "no steps came before the end of the task (--stream-text)";
       const isRenamed = ({ steps }: typeof first) =>
         steps.some(({ id, title }, at) => first.steps[at]?.title === title && first.steps[at]?.id !== id);
       const renamed = others.find(isRenamed);
