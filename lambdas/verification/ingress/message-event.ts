@@ -79,7 +79,7 @@ export function readUserMessage(
   const external = readExternal(callback, event);
   const installation = readInstallation(callback);
   const open = isDirect(event) ? readOpenItems(event.app_context) : [];
-  const sharedFiles = readSharedFiles(event.attachments);
+  const sharedFiles = readSharedFiles(event);
   const userTeam = listAuthorTeams(event).find((named) => named !== installation.team);
   return {
     appId: callback.api_app_id,

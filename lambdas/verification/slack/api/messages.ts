@@ -109,7 +109,7 @@ const writtenPageSchema = z.object({ messages: z.array(writtenSchema) });
 /** What a person asks about is a quotation, of which a part is better than nothing. */
 function toWritten(message: z.infer<typeof writtenSchema>) {
   const text = readMessageText({ message, botUsers: [], maxLength: maxTextLength });
-  const sharedFiles = readSharedFiles(message.attachments);
+  const sharedFiles = readSharedFiles(message);
   return {
     text: cutText(text, maxTextLength),
     files: readUserFiles(message.files),
@@ -135,7 +135,7 @@ export function readMessagesPage(request: { page: unknown; appId: string; botUse
   const data = parseAnswer(pageSchema, page);
   const posts = data.messages.map((message) => {
     const from = readWriter({ message, appId });
-    const sharedFiles = readSharedFiles(message.attachments);
+    const sharedFiles = readSharedFiles(message);
     return {
       ts: message.ts,
       // A deleted message that has replies keeps its place in the thread, with a text of Slack's own. Nobody wrote it.

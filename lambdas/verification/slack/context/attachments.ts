@@ -32,6 +32,13 @@ export type AttachmentTexts = {
 };
 
 /** Slack marks a forwarded message with `is_share`. A message of the subtype `message_share` may come without that mark. */
+export function isForward(
+  { is_share, is_msg_unfurl }: Fields,
+  { isShareMessage }: { isShareMessage: boolean },
+): boolean {
+  return is_share === true || (isShareMessage && is_msg_unfurl === true);
+}
+
 export function readAttachments(
   attachments: unknown,
   { reading, isShareMessage, depth = 0 }: { reading: Reading; isShareMessage: boolean; depth?: number },
@@ -39,9 +46,8 @@ export function readAttachments(
   const texts: AttachmentTexts = { own: [], forwards: [], previews: [] };
   for (const each of listOf(attachments, reading)) {
     const attachment = fieldsOf(each);
-    const isForward = attachment.is_share === true || (isShareMessage && attachment.is_msg_unfurl === true);
     const quoted = quotedReading(reading);
-    if (isForward) texts.forwards.push(forwardText(attachment, quoted, depth));
+    if (isForward(attachment, { isShareMessage })) texts.forwards.push(forwardText(attachment, quoted, depth));
     else if (isPreview(attachment)) texts.previews.push(previewLine(attachment, quoted));
     else texts.own.push(ownText(attachment, reading));
   }

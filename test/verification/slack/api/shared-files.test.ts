@@ -8,7 +8,7 @@ const stub = { id: "F2", mode: "file_access", file_access: "check_file_info", cr
 
 it("reads the files of a forwarded message, also those that are only an id", () => {
   const attachments = [{ is_share: true, is_msg_unfurl: true, text: "Look", files: [file, stub] }];
-  expect(readSharedFiles(attachments)).toMatchObject([listed, { id: "F2", isStub: true }]);
+  expect(readSharedFiles({ attachments })).toMatchObject([listed, { id: "F2", isStub: true }]);
 });
 
 it("leaves the files of previews and of other attachments alone", () => {
@@ -17,16 +17,23 @@ it("leaves the files of previews and of other attachments alone", () => {
     { from_url: "https://a.example", files: [file] },
     { files: [file] },
   ];
-  expect(readSharedFiles([...previews, { is_share: "true", files: [file] }])).toEqual([]);
+  expect(readSharedFiles({ attachments: [...previews, { is_share: "true", files: [file] }] })).toEqual([]);
+});
+
+it("reads the files of a message of the subtype message_share, whose forwards may come without a mark of their own", () => {
+  const attachments = [{ is_msg_unfurl: true, files: [file] }];
+  expect(readSharedFiles({ attachments, subtype: "message_share" })).toMatchObject([listed]);
 });
 
 it("reads ten files at most", () => {
   const files = Array.from({ length: 30 }, (_, n) => ({ ...file, id: `F${n}` }));
   expect(
-    readSharedFiles([
-      { is_share: true, files },
-      { is_share: true, files },
-    ]),
+    readSharedFiles({
+      attachments: [
+        { is_share: true, files },
+        { is_share: true, files },
+      ],
+    }),
   ).toHaveLength(10);
 });
 
@@ -38,5 +45,5 @@ it.each([
   [[null, 1, "a", [], { is_share: true }]],
   [[{ is_share: true, files: [null, {}, { id: 1 }] }]],
 ])("reads no files from %j", (attachments) => {
-  expect(readSharedFiles(attachments)).toEqual([]);
+  expect(readSharedFiles({ attachments })).toEqual([]);
 });
