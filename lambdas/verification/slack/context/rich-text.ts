@@ -67,13 +67,18 @@ function containerText(fields: Fields, { reading, depth }: Within): string {
 }
 
 const maxIndent = 8;
+/**
+ * A level of a list in a list counts as so many. Slack puts only paragraphs into lists, and each level makes every line longer, so that twelve
+ * levels of indented lines could exhaust the memory.
+ */
+const listCost = 4;
 
 function listText({ elements, style, indent, offset }: Fields, { reading, depth }: Within): string {
   const margin = "    ".repeat(Math.min(Math.max(integerOf(indent), 0), maxIndent));
   const items = listOf(elements, reading).map((item, index) => {
     const mark = style === "ordered" ? `${integerOf(offset) + index + 1}.` : "-";
     const box = style === "checked" ? "[x] " : style === "unchecked" ? "[ ] " : "";
-    const text = richTextToMarkdown([item], reading, depth + 1);
+    const text = richTextToMarkdown([item], reading, depth + listCost);
     return `${margin}${mark} ${box}${text.replaceAll("\n", `\n${margin}    `)}`;
   });
   return items.join("\n");

@@ -95,6 +95,16 @@ describe("the text of a message", () => {
     expect(read(message)).not.toContain("secret");
   });
 
+  it("lists in lists are read to the third level, because each level makes every line longer", () => {
+    const listIn = (elements: object[]) => ({ type: "rich_text_list", indent: 8, elements });
+    const words = { type: "rich_text_section", elements: [{ type: "text", text: "deep\nlines" }] };
+    const nested = (levels: number): object => (levels === 0 ? words : listIn([nested(levels - 1)]));
+    const readLists = (levels: number) =>
+      read({ bot_id: "B1", blocks: [{ type: "rich_text", elements: [nested(levels)] }] });
+    expect(readLists(3)).toContain("lines");
+    expect(readLists(4)).not.toContain("lines");
+  });
+
   it("blocks in blocks, a thousand deep, leave the others readable", () => {
     const deep = (member: string, type: string) => {
       let block: object = { type: "section", text: { type: "mrkdwn", text: "inside" } };
