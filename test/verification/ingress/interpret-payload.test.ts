@@ -752,6 +752,25 @@ describe("the files of a message", () => {
     expect(readUserFiles(Array.from({ length: 100 }, () => hosted))).toHaveLength(30);
   });
 
+  it("the files of forwarded messages fit the queue beside the longest text and the message's own files", () => {
+    const name = "関".repeat(255);
+    const start = "https://files.slack.com/";
+    const url_private_download = `${start}${'"'.repeat(1000 - start.length)}`;
+    const files = Array.from({ length: 40 }, (_, n) => ({
+      ...hosted,
+      id: `F${n}`.padEnd(64, "0"),
+      name,
+      mimetype: name,
+      url_private_download,
+    }));
+    const attachments = [{ is_share: true, text: "a", files }];
+    const payload = withEvent("message-im", { text: "関".repeat(39_990), attachments, files });
+    const understood = interpretPayload({ verified: { type: "events_api", payload }, nowMs, newTrace: createTrace });
+    if (!("message" in understood)) throw new Error(JSON.stringify(understood));
+    expect(understood.message).toMatchObject({ message: { files: { length: 30 }, sharedFiles: { length: 10 } } });
+    expect(Buffer.byteLength(escapeSqsText(JSON.stringify(understood.message)))).toBeLessThan(256 * 1024);
+  });
+
   it("fit the queue together with the longest text, whatever the characters", () => {
     const evil = fc.constantFrom("\u0001", "\ud800", "\uffff", '"', "\\", "関", "🏯", "\u2028", "<");
     forAll(evil, evil).hold((one, other) => {

@@ -138,5 +138,6 @@ function isSize(value: unknown): value is number {
 
 function readFileUrl({ url_private_download, url_private }: z.infer<typeof fileSchema>): string | undefined {
   const url = url_private_download || url_private;
-  return url && /^https?:\/\/[\x21-\x7e]{1,1000}$/.test(url) ? url : undefined;
+  // An address has no quotes or backslashes, of which JSON would make two characters each.
+  return url && /^https?:\/\/[\x21\x23-\x5b\x5d-\x7e]{1,1000}$/.test(url) ? url : undefined;
 }
