@@ -1,4 +1,5 @@
 /** Decides which message events are for the bot: new messages, edits and deletions. */
+import { countForwards } from "../slack/api/shared-files.ts";
 import { readUserFiles } from "../slack/api/user-text.ts";
 import { isFromApp, isWritten } from "../slack/context/message.ts";
 import type { UserMessage } from "../task/messages.ts";
@@ -88,7 +89,8 @@ function readVersion(
 }
 
 function isSame(before: MessageEvent, after: MessageEvent): boolean {
-  return before.text === after.text && fileIdsOf(before) === fileIdsOf(after);
+  const hasSameForwards = countForwards(before) === countForwards(after);
+  return hasSameForwards && before.text === after.text && fileIdsOf(before) === fileIdsOf(after);
 }
 
 function fileIdsOf({ files }: MessageEvent): string {

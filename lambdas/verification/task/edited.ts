@@ -104,8 +104,15 @@ function findEditRefusal({ message }: Task, policy: Policy): TaskOutcome | undef
 
 /** A message that spoke to the bot once, before or after the edit, does so. Late files leave the text as it is. */
 function withNewText(task: Task, { message }: EventOf<"message_edited">): Task {
-  const { files: _files, unaddressed: _unaddressed, perhapsAddressed: _perhaps, ...known } = task.message;
-  const { files, sharedFiles = known.sharedFiles, editedTs } = message;
+  const {
+    files: _files,
+    sharedFiles: _shared,
+    unaddressed: _unaddressed,
+    perhapsAddressed: _perhaps,
+    ...known
+  } = task.message;
+  const { files, editedTs } = message;
+  const sharedFiles = message.sharedFiles ?? (editedTs === undefined ? task.message.sharedFiles : undefined);
   const isUnaddressed = task.message.unaddressed && message.unaddressed;
   return {
     ...task,

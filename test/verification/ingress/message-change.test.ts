@@ -94,6 +94,21 @@ describe("an edit", () => {
     expect(changeOf(changed({}, { files }))).toMatchObject({ message: { files: [{ id: "F1" }] } });
   });
 
+  it("an edit that takes a forwarded message away is one, and one of its copy is not", () => {
+    const forward = {
+      is_share: true,
+      channel_id: "C1",
+      ts: "1762740000.000100",
+      text: "The plan",
+      files: [{ id: "F1" }],
+    };
+    const { message } = changeOf(changed({ attachments: [forward] }, { attachments: [] })) as { message: object };
+    expect(message).not.toHaveProperty("sharedFiles");
+    expect(read(changed({ attachments: [forward] }, { attachments: [{ ...forward, fallback: "The plan" }] }))).toEqual({
+      drop: "unchanged",
+    });
+  });
+
   it("in a shared channel is looked at by the worker where it mentions anybody, since it may be the bot's other user", () => {
     const other = text("<@U0BOT00002> and?");
     const shared = { is_ext_shared_channel: true };

@@ -81,6 +81,15 @@ describe("an edit", () => {
     expect(task).toMatchObject({ state: "sent", call: { params: { text: "And who?" } } });
   });
 
+  it("an edit takes away the files of a forwarded message, and files that come late do not", () => {
+    const withForward: Task = { ...queued, message: { ...original, sharedFiles: [file] } };
+    const { task } = next({ task: withForward, event: edited(), policy: samplePolicy() });
+    expect(task.message).not.toHaveProperty("sharedFiles");
+    const late: TaskEvent = { type: "message_edited", nowMs, resumed: false, message: { ...original, files: [file] } };
+    const completed = next({ task: withForward, event: late, policy: samplePolicy() });
+    expect(completed.task.message).toMatchObject({ files: [file], sharedFiles: [file] });
+  });
+
   it("of a task whose params were gathered gathers them again", () => {
     const sent = play([edited()], { task: announced });
     expect(sent).toMatchObject({ task: { state: "sent", call: { deadlineAtMs, params: { text: "And who?" } } } });
