@@ -42,8 +42,9 @@ type ImportOptions = {
 
 type FileImport = { task: Task; file: UserFile; token: string; signal: AbortSignal };
 
-/** How long a task waits for files that it can do without. */
+/** How long a task waits for files that it can do without: 20 seconds, or a quarter of the time until its deadline if that is less. */
 const furtherTimeoutMs = 20_000;
+const furtherShare = 0.25;
 
 export function createImports(options: ImportOptions): Pick<Files, "importAttachments" | "importFurtherFiles"> {
   const { store, transfers, maxBytes, maxCount, now, log } = options;
@@ -79,7 +80,7 @@ export function createImports(options: ImportOptions): Pick<Files, "importAttach
     const attachments: Attachment[] = [];
     if (maxCount === 0) return { attachments, leftOut: [] };
     const leftOut: UserFile[] = [];
-    const bounded = AbortSignal.any([signal, AbortSignal.timeout(furtherTimeoutMs)]);
+    const bounded = AbortSignal.any([signal, AbortSignal.timeout(furtherTimeoutOf(task))]);
     const room = maxCount - (task.message.files ?? []).length;
     const token = await options.token(installationOf(task)).catch(() => undefined);
     for (const file of files) {
@@ -91,6 +92,11 @@ export function createImports(options: ImportOptions): Pick<Files, "importAttach
       else attachments.push(attachment);
     }
     return { attachments, leftOut };
+  }
+
+  function furtherTimeoutOf({ call }: Task): number {
+    const untilDeadlineMs = Math.max(0, (call?.deadlineAtMs ?? Number.POSITIVE_INFINITY) - now());
+    return Math.floor(Math.min(furtherTimeoutMs, untilDeadlineMs * furtherShare));
   }
 
   async function fetchAllowed(request: FileImport) {

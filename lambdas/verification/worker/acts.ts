@@ -116,7 +116,10 @@ export function createRunAct({ now = Date.now, stopping, ...options }: ActOption
       case "announce":
         return { type: "announced", ts: await announceTask({ ...request, reconcile: act.reconcile }), nowMs: now() };
       case "prepare":
-        return { type: "prepared", context: await prepare({ ...request, act, files, findTaskContext, inTransfer }) };
+        return {
+          type: "prepared",
+          context: await prepare({ ...request, act, files, findTaskContext, inTransfer, nowMs: now() }),
+        };
       case "show_progress":
         return {
           type: "progress_shown",
@@ -246,6 +249,7 @@ type PrepareRequest = {
   inTransfer: InTransfer;
   task: Task;
   signal: AbortSignal;
+  nowMs: number;
 };
 
 /** Gathers the conversation's history, the files, and names and channels. Rejects with a FileRefused, or with a SlackError if a retry may succeed. */

@@ -2,20 +2,36 @@
 import { type Files, safeFileName } from "../files/files.ts";
 import type { UserFile } from "../task/messages.ts";
 import type { Task } from "../task/task.ts";
-import type { InTransfer } from "./transfers.ts";
+import { type InTransfer, TransferBusy } from "./transfers.ts";
 
-/** Attaches the files of forwarded messages, then those of earlier messages of the thread. */
+/** How long a task waits until a transfer is free for such files: a minute, or a quarter of its time if that is less. */
+const maxWaitMs = 60_000;
+const waitShare = 0.25;
+
+/**
+ * Attaches the files of forwarded messages, then those of earlier messages of the thread. Rejects with a TransferBusy while it is worthwhile
+ * to wait for a transfer.
+ */
 export async function importFurther(
-  request: { files: Files; inTransfer: InTransfer; task: Task; signal: AbortSignal },
+  request: { files: Files; inTransfer: InTransfer; task: Task; signal: AbortSignal; nowMs: number },
   threadFiles: readonly UserFile[],
 ) {
-  const { files, inTransfer, task, signal } = request;
+  const { files, inTransfer, task, signal, nowMs } = request;
   const { files: own = [], sharedFiles = [] } = task.message;
   const ids = new Set(own.map(({ id }) => id));
   // A file may be in the thread more than once.
   const wanted = [...sharedFiles, ...threadFiles].filter(({ id }) => !ids.has(id) && ids.add(id));
   if (wanted.length === 0) return { attachments: [] };
   const work = () => files.importFurtherFiles({ task, files: wanted, signal });
-  const { attachments, leftOut } = await inTransfer({ task, work });
+  const { attachments, leftOut } = await inTransfer({ task, work }).catch((thrown: unknown) => {
+    if (thrown instanceof TransferBusy && hasWaited(task, nowMs)) return { attachments: [], leftOut: wanted };
+    throw thrown;
+  });
   return { attachments, ...(leftOut.length > 0 && { leftOut: leftOut.map(({ name }) => safeFileName(name)) }) };
+}
+
+function hasWaited({ history, call }: Task, nowMs: number): boolean {
+  const beginMs = history.find(({ state }) => state === "announced")?.atMs ?? nowMs;
+  const timeMs = (call?.deadlineAtMs ?? Number.POSITIVE_INFINITY) - beginMs;
+  return nowMs - beginMs >= Math.min(maxWaitMs, timeMs * waitShare);
 }

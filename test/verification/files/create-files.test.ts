@@ -350,6 +350,14 @@ describe("files that a task can do without", () => {
     expect(await importFurther([file()], [], { token })).toMatchObject({ attachments: [], leftOut: [{ id: "F1" }] });
   });
 
+  it("files that a task can do without take no more than a part of the time until its deadline", async () => {
+    answer = ({ request }) => new Promise((_, reject) => request.signal.addEventListener("abort", reject));
+    const files = ["F1", "F2"].map((id) => file({ id }));
+    const task = taskWith([], { call: sampleCall({ deadlineAtMs: nowMs + 400 }) });
+    const { leftOut } = await filesWith().importFurtherFiles({ task, files, signal: new AbortController().signal });
+    expect([leftOut.map(({ id }) => id), slack.received.length]).toEqual([["F1", "F2"], 1]);
+  });
+
   it("are not mentioned where no files are taken", async () => {
     expect(await importFurther([file()], [], { maxCount: 0 })).toEqual({ attachments: [], leftOut: [] });
   });

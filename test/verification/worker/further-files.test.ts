@@ -78,3 +78,20 @@ it("the thread is read once for its history and its files, and not at all for a 
   }
   expect(reads).toEqual([reply.message.ts]);
 });
+
+it("a task that waits for files that it can do without goes on without them while the transfers stay busy", async () => {
+  const busy = { max: 3, tryTake: () => undefined };
+  const world = createWorld({ files: { transfers: busy } });
+  await world.deliver(numberedAsk(1, { sharedFiles: [fileOf("F1")] })).run();
+  expect([filesSent(world), world.answers()]).toEqual([[[]], ["A checkpoint."]]);
+  expect(world.sent[0]?.text).toBe("What is a sekisho?\n\n(Not attached: F1.csv)");
+});
+
+it("a task waits a while for a transfer for such files", async () => {
+  let refusals = 2;
+  const world = createWorld({
+    files: { transfers: { max: 3, tryTake: () => (refusals-- > 0 ? undefined : () => {}) } },
+  });
+  await world.deliver(numberedAsk(1, { sharedFiles: [fileOf("F1")] })).run();
+  expect(filesSent(world)).toEqual([["F1"]]);
+});
