@@ -257,7 +257,9 @@ async function prepare(request: PrepareRequest): Promise<Context> {
   const { act, files, findTaskContext, inTransfer, task: waited, signal } = request;
   const newest = await readAgain(request);
   if (newest !== undefined && "lack" in newest) return { newest };
-  const task = newest === undefined ? waited : { ...waited, message: { ...waited.message, files: [...newest.files] } };
+  const { files: ownFiles = [], sharedFiles = [] } = newest ?? waited.message;
+  const message = { ...waited.message, files: [...ownFiles], sharedFiles: [...sharedFiles] };
+  const task = newest === undefined ? waited : { ...waited, message };
   const { threadTs, command, files: asked = [] } = task.message;
   const work = () => files.importAttachments({ task, signal });
   const attachments = asked.length > 0 ? await inTransfer({ task, work }) : [];
