@@ -56,7 +56,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "late-files-under-lease",
     file: "lambdas/verification/worker/held-lease.ts",
-    find: "return withLateFiles(task, stored.message.files);",
+    find: "return withLateFiles(withNewerMembers(task, stored), stored.message.files);",
     replace: "return task;",
     story: "late",
     engine: "aws",

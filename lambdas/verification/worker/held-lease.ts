@@ -3,8 +3,8 @@
 import type { TaskStore } from "../../shared/engine/ports.ts";
 import { withLateFiles } from "../task/edited.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
-import type { TaskMessage } from "../task/messages.ts";
-import type { Task } from "../task/task.ts";
+import { type TaskMessage, userMessageSchema } from "../task/messages.ts";
+import { type Task, taskSchema } from "../task/task.ts";
 
 export type Lease = NonNullable<Task["lease"]>;
 
@@ -35,7 +35,17 @@ export async function takeLateFiles(request: {
   if (stored === undefined || stored.lease?.owner !== lease?.owner) return undefined;
   if (stored.revision === before?.revision) return undefined;
   hold.stored = stored;
-  return withLateFiles(task, stored.message.files);
+  return withLateFiles(withNewerMembers(task, stored), stored.message.files);
+}
+
+/** Adds the members that only a newer version knows. It may have written them together with the files. */
+function withNewerMembers(task: Task, stored: Task): Task {
+  const message = { ...task.message, ...pickUnknown(stored.message, userMessageSchema.shape) };
+  return { ...task, ...pickUnknown(stored, taskSchema.shape), message };
+}
+
+function pickUnknown(record: object, known: object): object {
+  return Object.fromEntries(Object.entries(record).filter(([name]) => !Object.hasOwn(known, name)));
 }
 
 /** The share of a lease that is left when it is renewed. A failed renewal is tried again until a tenth is left. */
