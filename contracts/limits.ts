@@ -14,7 +14,7 @@ export const maxHistoryBytes = 64 * 1024;
 export const maxNameLength = 200;
 /** Slack's own limit is 250 characters, before its mentions get names. */
 export const maxTopicLength = 1000;
-/** What the person has open in Slack. */
+/** Channels, messages and documents that the person has open in Slack. */
 export const maxOpenItems = 10;
 /** `response_text` and inline artifacts together, in bytes of UTF-8. A DynamoDB item holds 400 KB. */
 export const maxResultBytes = 256 * 1024;

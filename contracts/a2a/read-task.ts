@@ -141,7 +141,7 @@ const update = z.object({ taskId: idSchema }).transform(({ taskId: id }): { task
 
 export type ReadAnswer = { task: ReadTask } | { message: z.output<typeof answer> };
 
-/** What a message may be answered with: the member that holds it in 1.0, its `kind` in 0.3, and how it is read. */
+/** The answers that a message may get: the member that holds each in 1.0, its `kind` in 0.3, and how it is read. */
 const answerTypes: readonly { member: string; kind: string; schema: z.ZodType<ReadAnswer> }[] = [
   { member: "task", kind: "task", schema: task.transform((read) => ({ task: read })) },
   { member: "message", kind: "message", schema: answer.transform((read) => ({ message: read })) },
@@ -149,7 +149,7 @@ const answerTypes: readonly { member: string; kind: string; schema: z.ZodType<Re
   { member: "artifactUpdate", kind: "artifact-update", schema: update },
 ];
 
-/** What an object is that neither says its kind nor is in a member: only a task has an id, only a message has parts. */
+/** Tells the kind of an object that does not name it, by members that only this kind has: a task has an id, a message has parts. */
 function guessKind(result: Members): string | undefined {
   if ("id" in result && "status" in result) return "task";
   if ("taskId" in result && "status" in result) return "status-update";

@@ -1,4 +1,4 @@
-/** What an agent reads about the people and the channel of a message, from Slack to the agent's own file. */
+/** An agent reads about the people and the channel of a message, from Slack to the agent's own file. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -54,8 +54,8 @@ export function createModelAnswers({ now }: { now: () => number }): (context: An
           log.warn("model_without_answer", { reason: "execution_failed", status: toStatus(stopReason) });
           return { type: "failure", reason: "execution_failed" };
         }
-        const shown = ending === "cut" ? withCutNote({ text, question: task.text }) : text;
-        return { type: "answer", text: shown, ...(usage && { usage }) };
+        const answerText = ending === "cut" ? withCutNote({ text, question: task.text }) : text;
+        return { type: "answer", text: answerText, ...(usage && { usage }) };
       },
     };
   };
@@ -64,12 +64,12 @@ export function createModelAnswers({ now }: { now: () => number }): (context: An
 /** Checking each part of a long stream would take quadratic time. */
 const minStep = 4096;
 
-/** What endpoints say of an answer that reached a limit of length, in lower case. */
+/** Stop reasons of an answer that reached a limit of length, in lower case. */
 const cutReasons: readonly string[] = [
   ...["length", "max_tokens", "max_output_tokens", "max_completion_tokens", "model_length", "token_limit"],
   ...["context_length_exceeded", "model_context_window_exceeded"],
 ];
-/** What they say of an answer that broke off, or from which a filter took parts. */
+/** Stop reasons of an answer that broke off, or from which a filter removed parts. */
 const failedReasons: readonly string[] = [
   ...["content_filter", "content_filtered", "safety", "recitation", "blocklist", "prohibited_content", "sensitive"],
   ...["error", "network_error", "abort", "aborted", "cancelled", "canceled", "insufficient_system_resource"],

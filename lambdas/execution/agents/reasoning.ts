@@ -4,7 +4,7 @@
 const names = "think|thinking|thoughts?|reasoning|redacted_(?:thinking|reasoning)";
 const tag = `<(?:/?(?:[a-z]{1,10}:)?(?:${names})(?:\\s[^<>/]{0,200})?|\\|(?:(?:start|end)_thinking|(?:begin|end)_of_thought)\\|)>`;
 const bracketedTag = "\\[/?THINK\\]|◁/?think▷";
-/** What matters for where reasoning begins and ends: the tags, line ends, and the marks of code in Markdown. */
+/** The tokens that decide where reasoning begins and ends: tags, line ends, and the marks of code in Markdown. */
 const tokens = new RegExp(`${tag}|${bracketedTag}|\\n|\`+|~{3,}`, "gi");
 /** The end of a text that may be the beginning of a tag. */
 const tagBeginning = /[<[◁](?:[^\s<>[\]◁▷][^\n<>[\]◁▷]{0,250})?$/;

@@ -58,7 +58,7 @@ export function filterEvent(callback: EventCallback): FilteredEvent {
   return { userMessage: { ...userMessage, ...addressing, ...edited }, kind };
 }
 
-/** What is left of a deleted message. */
+/** A deleted message keeps none of its content. */
 const emptyMessage = { text: "", files: null, blocks: null, attachments: null };
 
 type Versions = {

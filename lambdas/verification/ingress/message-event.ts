@@ -149,7 +149,7 @@ export const messageEventSchema = z.object({
   /** Read without a schema, because apps may write anything there. */
   blocks: z.optional(z.unknown()),
   attachments: z.optional(z.unknown()),
-  /** What the person has open, in direct messages with an agent. */
+  /** The items that the person has open, in direct messages with an agent. */
   app_context: z.optional(z.unknown()),
   /** Parsed one by one, so that a malformed file does not drop the message. */
   files: z.nullish(z.array(z.unknown())),

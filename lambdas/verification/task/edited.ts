@@ -6,7 +6,7 @@
 import { isCancelWord } from "./command-words.ts";
 import type { EventOf } from "./events.ts";
 import type { AskMessage, MessageChange, UserMessage } from "./messages.ts";
-import { matchRoute, type Policy, withoutParams } from "./routing.ts";
+import { leadsElsewhere, type Policy, withoutParams } from "./routing.ts";
 import { failedOutcome, markForReconcile, setOutcome, type Transition, withHistory } from "./step.ts";
 import { receivedTask, type Task, type TaskOutcome } from "./task.ts";
 import { findRefusal, ignore, onWokenAnnounced, onWokenReceived, requestThreadPosition } from "./unsent.ts";
@@ -72,8 +72,7 @@ export function onEditedAnnounced(task: Task, event: EventOf<"message_edited">, 
   const edited = withoutParams(withNewText(task, event));
   const refusal = findEditRefusal(edited, policy);
   if (refusal !== undefined) return setOutcome(edited, refusal);
-  const [before, after] = [task, edited].map(({ message }) => matchRoute(policy.routesOf(message))?.key);
-  if (before !== after) return requestThreadPosition({ ...edited, state: "queued" });
+  if (leadsElsewhere({ task, edited, policy })) return requestThreadPosition({ ...edited, state: "queued" });
   return onWokenAnnounced(edited, { type: "woken", resumed: event.resumed, nowMs: event.nowMs }, policy);
 }
 

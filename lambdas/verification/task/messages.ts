@@ -72,7 +72,7 @@ export const userMessageSchema = z.object({
   sharedFiles: z.array(userFileSchema).optional(),
   /** The message had files, whose names were erased with its text. */
   hadFiles: z.literal(true).optional(),
-  /** What the person had open, most relevant first. In direct messages only. */
+  /** The items that the person had open, most relevant first. In direct messages only. */
   open: z.array(openItemSchema).optional(),
   /** Slack's ids of the bot that wrote it: of the bot (B…), of its app (A…) and of a workflow (Wf…). Absent if a person wrote it. */
   botIds: z.array(z.string()).optional(),

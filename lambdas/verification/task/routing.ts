@@ -44,7 +44,7 @@ export type UsableRoute = {
   destinations: readonly string[];
   /** Only messages that begin with the route's word match. Such a message names the route. */
   hasWord: boolean;
-  /** What the agent gets of the message's text. Undefined if the message does not match. */
+  /** The text that the agent gets. Undefined if the message does not match. */
   text: string | undefined;
   /** The agents of other routes may read its answers in a thread. */
   sharesHistory: boolean;
@@ -113,6 +113,12 @@ export function firstDestination({ destinations }: TaskRoute, policy: Policy): D
 /** Returns the names of the destinations in order of preference, or none if no route matches. */
 function destinationsOf({ route, message }: Task, policy: Policy): readonly string[] {
   return (route ?? matchRoute(policy.routesOf(message)))?.destinations ?? [];
+}
+
+/** True if the edited message matches another route than before. The task joins its thread again then, so that it goes there. */
+export function leadsElsewhere(request: { task: Task; edited: Task; policy: Policy }): boolean {
+  const keyOf = ({ message }: Task) => matchRoute(request.policy.routesOf(message))?.key;
+  return keyOf(request.task) !== keyOf(request.edited);
 }
 
 /** Goes on without the earlier answers: all destinations of the route were removed after the task had joined its thread. */
@@ -218,7 +224,7 @@ function sessionOf(
   });
 }
 
-/** What shares a session: a thread, or without `threadTs` the whole of a direct message. */
+/** The messages that share a session: those of a thread, or without `threadTs` those of a whole direct message. */
 export type Conversation = { channel: string; threadTs?: string | undefined };
 
 /** Ids of direct messages begin with D. The ingress imports this file, so nothing of the task's schema may be in it. */

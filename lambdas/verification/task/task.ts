@@ -58,7 +58,7 @@ const outcomeSchema = z.discriminatedUnion("type", [
     type: z.literal("file_refused"),
     why: z.enum(["too_large", "too_many", "not_to_be_had"]),
     name: z.string(),
-    /** Of a file that is not to be had. `hidden`: Slack refuses it. `canvas`: the app may read no canvases. `list`: no app reads lists here. */
+    /** Why a file is not to be had. `hidden`: Slack refuses it. `canvas`: the app may not read canvases. `list`: Sekisho does not read lists. */
     detail: z.enum(["hidden", "canvas", "list"]).optional(),
     /** The limit: bytes, or files. */
     most: z.int().optional(),

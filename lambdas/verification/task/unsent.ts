@@ -10,7 +10,7 @@ import { endCleanup, giveUpDelivery, needsThread, releaseThread } from "./delive
 import type { Delay, EventOf, MessageRead } from "./events.ts";
 import type { UserFile } from "./messages.ts";
 import { readAgentText, withParams } from "./params.ts";
-import { chooseDestination, destinationOf, type Policy, withCall } from "./routing.ts";
+import { chooseDestination, destinationOf, leadsElsewhere, type Policy, withCall } from "./routing.ts";
 import { sendTask } from "./sent.ts";
 import { toSlackDocument } from "./slack-documents.ts";
 import {
@@ -355,6 +355,8 @@ export function onPrepared(waited: Task, { context }: EventOf<"prepared">, polic
   const task = newest === undefined ? waited : { ...waited, message: withNewest(message, newest) };
   const refusal = findRefusal(task.message, policy);
   if (refusal !== undefined) return setOutcome(task, refusal);
+  if (leadsElsewhere({ task: waited, edited: task, policy }))
+    return requestThreadPosition({ ...task, state: "queued" });
   const attached = new Set(context.attachments?.map(({ id }) => id));
   const missing = task.message.files?.find(({ id }) => !attached.has(id));
   if (missing !== undefined) return setOutcome(task, missingFileOutcome(missing));

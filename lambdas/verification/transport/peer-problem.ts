@@ -1,4 +1,4 @@
-/** What is wrong with a peer's response or agent card: one sentence for an operator, and whether the peer refused the request. */
+/** Explains a bad response or agent card of a peer: one sentence for an operator, and whether the peer refused the request. */
 import type { IncomingHttpHeaders } from "node:http";
 import { errorObjectSchema } from "../../../contracts/envelope.ts";
 import { hasRepeatedKey } from "../../shared/repeated-keys.ts";

@@ -1,4 +1,4 @@
-/** What the effects of a step say about the next one. */
+/** Reads the effects of a step: which is an act, which a wake-up, and when the next step is due. */
 import type { Act, TaskEffect } from "../task/events.ts";
 
 /** True if nothing has to wait before the next step. */

@@ -21,7 +21,7 @@ const messageSchema = z.object({
     .array(z.looseObject({ type: z.string() }))
     .readonly()
     .optional(),
-  /** What an app wrote there, or a message that a person forwards. */
+  /** Content that an app wrote there, or a message that a person forwards. */
   attachments: z.array(z.looseObject({})).readonly().optional(),
   /** Copies of the messages that a person forwards with it. */
   get forwards() {

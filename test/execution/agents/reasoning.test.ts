@@ -1,4 +1,4 @@
-/** What of a model's text is reasoning, and what is its answer. */
+/** Tells a model's reasoning from its answer. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { removeReasoning } from "../../../lambdas/execution/agents/reasoning.ts";

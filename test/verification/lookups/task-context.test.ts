@@ -1,4 +1,4 @@
-/** What the agent gets to know beside the text, asked of a fake Slack. */
+/** The names and channels that an agent gets beside the text, looked up at a fake Slack. */
 import { describe, expect, it } from "@jest/globals";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { createFindTaskContext } from "../../../lambdas/verification/lookups/task-context.ts";
@@ -86,7 +86,7 @@ describe("names", () => {
     expect(zone.calls()).toEqual(["users.info", "users.info"]);
   });
 
-  it("of a person whom Slack does not know are not asked for again within the hour", async () => {
+  it("are looked up once an hour for a person whom Slack does not know", async () => {
     const zone = lookups({ settings: namesOnly });
     for (const ms of [0, hourMs - 1]) {
       zone.pass(ms);
@@ -157,7 +157,7 @@ describe("names", () => {
     expect(names).toEqual({ U1: name });
   });
 
-  it("of a text of another organization's person are not asked for, because anybody can type an id", async () => {
+  it("are not looked up for ids that a person of another organization typed, because anybody can type an id", async () => {
     const zone = lookups();
     const message = { external: "people", channel: "CSHARED", user: "UOUTSIDER" } as const;
     const { names } = await zone.find({ text: "@U1 #C1", message, thread: [said("UPERSON", "@U2")] });
@@ -165,7 +165,7 @@ describe("names", () => {
     expect(zone.calls().toSorted()).toEqual(["conversations.info", "users.info"]);
   });
 
-  it("of channels are only of those in which both the person and the bot are", async () => {
+  it("are given for channels only if both the person and the bot are in them", async () => {
     const ids = ["CRANDOM", "CPRIVATE", "CHIDDEN", "CWITHOUT"];
     const open = ids.map((id) => ({ type: "channel", id }) as const);
     const zone = lookups({ settings: { ...namesOnly, open: true } });

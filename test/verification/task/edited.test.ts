@@ -4,7 +4,7 @@ import { findLateFiles, isNewVersion, withLateFiles } from "../../../lambdas/ver
 import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import { next } from "../../../lambdas/verification/task/machine.ts";
 import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
-import type { Policy } from "../../../lambdas/verification/task/routing.ts";
+import { type Policy, withoutParams } from "../../../lambdas/verification/task/routing.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { nowMs, play, typesOf, woken } from "./play.ts";
 import { sampleAsk, sampleCall, samplePolicy, sampleRoute, sampleTask } from "./sample.ts";
@@ -108,6 +108,21 @@ describe("an edit", () => {
       policy,
     });
     expect(begun.task).toMatchObject({ state: "sent", call: { destination: "far", deadlineAtMs: nowMs + 300_000 } });
+  });
+
+  it("a retry that is read again goes where the edited text leads, and never takes that text to the former destination", () => {
+    const policy = routedByWord();
+    const retry: Task = {
+      ...announced,
+      retryOf: announced.id,
+      history: [{ atMs: nowMs, event: "asked", state: "queued" }],
+    };
+    const read: TaskEvent = { type: "prepared", context: { newest: { text: "far: And who?", files: [] } } };
+    const { task } = play([read], { task: withoutParams(retry), policy });
+    expect(task.call).toMatchObject({ destination: "far" });
+    expect(task.call).not.toHaveProperty("params");
+    const same: TaskEvent = { type: "prepared", context: { newest: { text: "And who?", files: [] } } };
+    expect(play([same], { task: withoutParams(retry), policy }).task.call).toMatchObject({ destination: "host" });
   });
 
   it.each([

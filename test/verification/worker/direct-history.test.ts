@@ -5,7 +5,7 @@ import { createWorld } from "./world.ts";
 
 const direct = { direct: true, channel: "D1" };
 
-/** What the person writes at those minutes, one after the other, and the texts that the agent gets as history with each. */
+/** Sends the person's messages at those minutes, one after the other. Returns the history that the agent gets with each. */
 async function historiesOf(minutes: readonly number[], options: Parameters<typeof createWorld>[0] = {}) {
   const asks = minutes.map((minute, n) =>
     numberedAsk(n, { ...direct, ts: `${askedAtMs / 1000 + minute * 60}.000100`, text: `Message at ${minute}` }),

@@ -133,7 +133,7 @@ describe("the word of a route", () => {
     expect(world.sent.map(({ text }) => text)).toEqual(["far: first", "far:"]);
   });
 
-  it("is no request by itself, except with a file", async () => {
+  it("alone is refused as no request, and is sent with a file", async () => {
     const file = { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10 };
     const { world } = await thread(["first", "far: "]);
     expect(world.sentTo).toEqual(["local"]);

@@ -19,7 +19,7 @@ export type Post = PostedMessage & {
   streamingSinceMs?: number | undefined;
 };
 
-/** What somebody else wrote: outside of a thread in `channel`, or without it into whichever thread is looked at. */
+/** A message of somebody else: outside of a thread in `channel`, or without it in whichever thread is read. */
 export type Foreign = { ts: string; text: string; channel?: string } & Partial<
   Pick<PostedMessage, "from" | "user" | "fileIds" | "files" | "key">
 >;

@@ -106,7 +106,7 @@ const writtenSchema = z.object({
 });
 const writtenPageSchema = z.object({ messages: z.array(writtenSchema) });
 
-/** What a person asks about is a quotation, of which a part is better than nothing. */
+/** Cuts a text that is too long. A person asks about this message, and a part of it is better than nothing. */
 function toWritten(message: z.infer<typeof writtenSchema>) {
   const text = readMessageText({ message, botUsers: [], maxLength: maxTextLength });
   const sharedFiles = readSharedFiles(message);

@@ -64,7 +64,7 @@ type Call = { installation: Installation; signal: AbortSignal /** For the log. *
 type InChannel = Call & { channel: string };
 type InThread = InChannel & { oldestTs: string; appId: string; botUsers?: readonly string[] | undefined };
 
-/** What people see of a channel. `direct`: with the bot alone. `group`: a direct message of several people, whose name is technical. */
+/** The facts about a channel that people see. `direct`: with the bot alone. `group`: a direct message of several people, whose name is technical. */
 export type ChannelNotes = {
   kind: "public" | "private" | "direct" | "group";
   name: string | undefined;

@@ -17,7 +17,7 @@ export type Reading = {
 
 /** Five times the longest text that is sent, because Slack writes `&` as five characters. */
 const maxCharacters = 200_000;
-/** What a value costs beside its characters. */
+/** The cost of a value beside its characters. */
 const valueCost = 10;
 /** Levels of blocks in blocks. Slack allows about four. */
 export const maxBlockDepth = 12;

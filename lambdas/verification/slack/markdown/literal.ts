@@ -9,7 +9,7 @@ import { escapeMrkdwn, wordJoiner } from "./characters.ts";
 /** `stored` stands for a sign of the text until the whole line is known: formatting around the text is part of the line. */
 type Sign = { sign: string; lookalike: string; stored: string };
 
-/** Of each kind of formatting the signs that Slack takes for it. It also takes the wide signs of a Japanese keyboard. */
+/** For each kind of formatting, the signs that Slack reads as its marks. They include the wide signs of a Japanese keyboard. */
 const kinds: readonly (readonly Sign[])[] = [
   [
     { sign: "*", lookalike: "\u2217", stored: "\uFDD0" },

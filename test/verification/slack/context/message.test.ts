@@ -1,4 +1,4 @@
-/** What the agent reads of a message: all that people see, once, in Markdown, within the limits. */
+/** The text of a message for an agent: all that people see, once, in Markdown, within the limits. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { readMessageText } from "../../../../lambdas/verification/slack/context/message.ts";

@@ -8,7 +8,7 @@ import { forAll } from "../../../doubles/for-all.ts";
 
 const lookalikes: Record<string, string> = { "\u2217": "*", "\u02CD": "_", "\u223C": "~", "\u02CB": "`" };
 
-/** What a person reads: with the signs that the lookalikes stand for, and without what is invisible. */
+/** Returns the text as a person reads it: with the signs that the lookalikes stand for, and without invisible characters. */
 function readSigns(text: string): string {
   return text.replace(/[\u2217\u02CD\u223C\u02CB]/g, (sign) => lookalikes[sign] ?? sign).replace(/[\u200B\u2060]/g, "");
 }
