@@ -25,7 +25,7 @@ export type AnswerText = {
  * about them. Of a text that is not `whole`, what may still turn out to be reasoning is left out.
  */
 export function removeReasoning(written: string, { isWhole }: { isWhole: boolean }): AnswerText {
-  const kept: string[] = [];
+  const answerPieces: string[] = [];
   const state = { from: 0, lineStart: 0, isReasoning: false, isCode: false, isBlock: false, mentioned: 0, nested: 0 };
   let reasoning: AnswerText["reasoning"] = "none";
 
@@ -40,7 +40,7 @@ export function removeReasoning(written: string, { isWhole }: { isWhole: boolean
       if (isClosing) endReasoning(end);
       else state.nested += 1;
     } else if (!isClosing && blank.test(written.slice(state.lineStart, at))) {
-      kept.push(written.slice(state.from, at));
+      answerPieces.push(written.slice(state.from, at));
       Object.assign(state, { isReasoning: true, mentioned: 0 });
       if (reasoning === "none") reasoning = "tagged";
     } else if (!isClosing) state.mentioned += 1;
@@ -62,10 +62,10 @@ export function removeReasoning(written: string, { isWhole }: { isWhole: boolean
       else if (mark === "`") state.isCode = !state.isCode;
     } else if (!state.isCode && !state.isBlock && !isProse(token)) readTag(token, at);
   }
-  if (!state.isReasoning) kept.push(written.slice(state.from));
+  if (!state.isReasoning) answerPieces.push(written.slice(state.from));
   // Reasoning that mentions an opening tag may go on after its first closing one.
   if (!isWhole && state.nested > 0) return { text: "", reasoning };
-  const text = reasoning === "none" ? written : joinParagraphs(kept);
+  const text = reasoning === "none" ? written : joinParagraphs(answerPieces);
   return { text: isWhole ? text : text.replace(tagBeginning, ""), reasoning };
 }
 

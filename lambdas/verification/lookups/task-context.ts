@@ -47,11 +47,11 @@ export function createFindTaskContext(options: {
     const ids = listNamedIds({ message, texts, thread });
     try {
       // The channel first, because the number of calls is limited.
-      const found = await Promise.all([
+      const lookupResults = await Promise.all([
         findContext({ message, settings, lookups }),
         Promise.all(ids.map(async (id) => [id, await findName({ id, message, settings, lookups })] as const)),
       ]);
-      const [context, named] = found;
+      const [context, named] = lookupResults;
       const names = named.flatMap(([id, name]) => (name === undefined ? [] : [[id, name] as const]));
       return { names: Object.fromEntries(names), context };
     } finally {
@@ -90,10 +90,10 @@ async function findName({ id, ...query }: Query & { id: string }): Promise<strin
 /** Undefined unless both the bot and the person are in the channel, for all that Slack says. */
 async function findCommonChannel(request: Query & { channel: string }): Promise<LookedUpChannel | undefined> {
   const { message, lookups, channel } = request;
-  const found = await lookups.channel(channel);
-  if (!found?.hasBot) return undefined;
+  const channelNotes = await lookups.channel(channel);
+  if (!channelNotes?.hasBot) return undefined;
   const isCommon = channel === message.channel || (await lookups.isMember({ channel, user: message.user }));
-  return isCommon ? found : undefined;
+  return isCommon ? channelNotes : undefined;
 }
 
 async function findContext(query: Query): Promise<SlackContext | undefined> {
@@ -102,9 +102,9 @@ async function findContext(query: Query): Promise<SlackContext | undefined> {
     settings.channel ? describeChannel(query) : undefined,
     Promise.all((settings.open ? (message.open ?? []) : []).map((item) => findOpenItem({ ...query, item }))),
   ]);
-  const shown = open.filter((item) => item !== undefined);
-  if (channel === undefined && shown.length === 0) return undefined;
-  return { ...channel, ...(shown.length > 0 && { open: shown }) };
+  const namedItems = open.filter((item) => item !== undefined);
+  if (channel === undefined && namedItems.length === 0) return undefined;
+  return { ...channel, ...(namedItems.length > 0 && { open: namedItems }) };
 }
 
 async function describeChannel(query: Query): Promise<SlackContext | undefined> {

@@ -52,9 +52,9 @@ function describeTarget(location: string, sent: Redirect["sent"]): string | unde
   if (url === null || !/^https?:$/.test(url.protocol)) return undefined;
   const words = Object.values(sent?.headers ?? {}).flatMap((value) => value.split(/[\s,;=]+/));
   const secrets = words.filter((word) => word.length >= minSecretLength).map((word) => word.toLowerCase());
-  const shown = url.origin === sent?.url.origin ? url.pathname : `${url.origin}${url.pathname}`;
-  const plain = `${shown} ${decode(shown)}`.toLowerCase();
-  return secrets.some((secret) => plain.includes(secret)) ? undefined : truncate(sanitizeLine(shown), maxTargetLength);
+  const target = url.origin === sent?.url.origin ? url.pathname : `${url.origin}${url.pathname}`;
+  const plain = `${target} ${decode(target)}`.toLowerCase();
+  return secrets.some((secret) => plain.includes(secret)) ? undefined : truncate(sanitizeLine(target), maxTargetLength);
 }
 
 function decode(address: string): string {

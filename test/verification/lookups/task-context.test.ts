@@ -101,13 +101,13 @@ describe("names", () => {
   it("are ids where the scope is missing, which is asked once an hour", async () => {
     const zone = lookups({ settings: namesOnly, slack: unscoped() });
     expect((await zone.find({ text: "@U1 @U2" })).names).toEqual({});
-    const asked = zone.calls().length;
+    const callCount = zone.calls().length;
     zone.pass(hourMs - 1);
     await zone.find({ text: "@U3 @U4" });
-    expect(zone.calls()).toHaveLength(asked);
+    expect(zone.calls()).toHaveLength(callCount);
     zone.pass(1);
     await zone.find({ text: "@U5" });
-    expect(zone.calls()).toHaveLength(asked + 1);
+    expect(zone.calls()).toHaveLength(callCount + 1);
   });
 
   it.each([
@@ -117,10 +117,10 @@ describe("names", () => {
     const zone = lookups({ settings: namesOnly });
     for (let attempt = 0; attempt < 3; attempt++) client().fakeSlack.inject({ method: "users.info", ...fault });
     expect((await zone.find({ thread: [said("UHANAKO")] })).names).toEqual({});
-    const asked = zone.calls().length;
+    const callCount = zone.calls().length;
     zone.pass(minuteMs - 1);
     await zone.find({ thread: [said("UPERSON")] });
-    expect(zone.calls()).toHaveLength(asked);
+    expect(zone.calls()).toHaveLength(callCount);
   });
 
   it("are ids where Slack takes too long, and the next task does not ask again", async () => {
@@ -275,8 +275,8 @@ describe("what the person has open", () => {
   it("is asked of Slack once an hour for each channel", async () => {
     const zone = lookups();
     await zone.find({ message });
-    const asked = zone.calls().length;
+    const callCount = zone.calls().length;
     await zone.find({ message });
-    expect(zone.calls()).toHaveLength(asked);
+    expect(zone.calls()).toHaveLength(callCount);
   });
 });

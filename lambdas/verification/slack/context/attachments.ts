@@ -159,6 +159,6 @@ function legacyText(attachment: Fields, { words, reading }: { words: string; rea
     blocksToMarkdown([{ type: "actions", elements: actions }], reading),
   ]);
   const footer = [plain("footer"), toIsoDate(ts) ?? ""].filter((part) => part !== "").join(" ");
-  const shown = content || fallbackOf(attachment, reading) || (hasImage ? "(image)" : "");
-  return joinLines([shown, footer]);
+  const body = content || fallbackOf(attachment, reading) || (hasImage ? "(image)" : "");
+  return joinLines([body, footer]);
 }

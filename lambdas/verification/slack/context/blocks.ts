@@ -44,8 +44,8 @@ export function blocksToMarkdown(blocks: unknown, reading: Reading, depth = 0): 
 
 function blockText(block: Fields, reading: Reading, depth: number): string {
   const type = typeOf(block);
-  const read = Object.hasOwn(readers, type) ? readers[type] : undefined;
-  return read === undefined ? unknownText(block, reading, depth) : read(block, reading, depth);
+  const reader = Object.hasOwn(readers, type) ? readers[type] : undefined;
+  return reader === undefined ? unknownText(block, reading, depth) : reader(block, reading, depth);
 }
 
 const nothing = () => "";
@@ -95,8 +95,8 @@ function prefix(start: string, text: string): string {
 }
 
 function sectionText({ text, fields, accessory }: Fields, reading: Reading): string {
-  const read = listOf(fields, reading).map((field) => wordsText(field, reading));
-  return joinLines([wordsText(text, reading), ...read, elementText(accessory, reading)]);
+  const fieldTexts = listOf(fields, reading).map((field) => wordsText(field, reading));
+  return joinLines([wordsText(text, reading), ...fieldTexts, elementText(accessory, reading)]);
 }
 
 function imageText({ title, alt_text }: Fields, reading: Reading): string {

@@ -119,11 +119,11 @@ function convertCommand(target: string, label: string): string {
 
 /** Writes a Markdown link. A link that shows its own address is written as the address. */
 export function writeLink({ url, label }: { url: string; label: string }): string {
-  const shown = label.replace(/\s+/g, " ").trim();
+  const cleanLabel = label.replace(/\s+/g, " ").trim();
   const address = url.replace(/^(?:mailto|tel):/i, "");
-  if (url === "" || shown === address) return shown;
-  if (shown === "" || shown === url) return address;
-  const text = isBalanced(shown, "[]") ? shown : shown.replace(/[[\]]/g, "\\$&");
+  if (url === "" || cleanLabel === address) return cleanLabel;
+  if (cleanLabel === "" || cleanLabel === url) return address;
+  const text = isBalanced(cleanLabel, "[]") ? cleanLabel : cleanLabel.replace(/[[\]]/g, "\\$&");
   const target = url.replace(/[<>\s]/g, encodeURIComponent);
   const isWhole = isBalanced(target, "()");
   return `[${text}](${isWhole ? target : target.replaceAll("(", "%28").replaceAll(")", "%29")})`;

@@ -18,11 +18,11 @@ export function wordsOf(
   const written = mrkdwnToMarkdown(textOf(text, reading), reading).trim();
   const summary = written === noPreview ? "" : written;
   const parts = readBlocks(blocks, reading);
-  const shown = joinBlocks(parts);
-  if (isApp && (summary === "" || shown === "")) return shown || summary;
-  if (isApp) return parts.every(isTable) || shown.length < summary.length ? join(summary, shown) : shown;
+  const blockText = joinBlocks(parts);
+  if (isApp && (summary === "" || blockText === "")) return blockText || summary;
+  if (isApp) return parts.every(isTable) || blockText.length < summary.length ? join(summary, blockText) : blockText;
   const richText = joinBlocks(parts.filter(isRichText));
-  if (richText !== "" && toLetters(richText) === toLetters(summary)) return shown;
+  if (richText !== "" && toLetters(richText) === toLetters(summary)) return blockText;
   return join(summary, joinBlocks(parts.filter((part) => !isRichText(part))));
 }
 

@@ -62,21 +62,21 @@ function isMailNameSign(code: number): boolean {
 /** Removes what belongs to the sentence: text behind the address, and punctuation at its end. */
 export function withoutEnd(run: string): string {
   const stop = run.search(addressStop);
-  const said = stop < 0 ? run : run.slice(0, stop);
-  let end = said.length;
-  let surplus = count(said, ")") - count(said, "(");
+  const address = stop < 0 ? run : run.slice(0, stop);
+  let end = address.length;
+  let surplus = count(address, ")") - count(address, "(");
   for (; end > 0; end -= 1) {
-    const last = said[end - 1] ?? "";
+    const last = address[end - 1] ?? "";
     if (last === ")") {
       if (surplus <= 0) break;
       surplus -= 1;
     } else if (!/[?!.,:;*_'"~&]/.test(last)) break;
   }
-  return said.slice(0, end);
+  return address.slice(0, end);
 }
 
 function count(text: string, sign: string): number {
-  let found = 0;
-  for (const character of text) if (character === sign) found += 1;
-  return found;
+  let total = 0;
+  for (const character of text) if (character === sign) total += 1;
+  return total;
 }

@@ -31,9 +31,9 @@ function convertSlackLinks(text: string): string {
   const markdown = text.replace(/\r\n?/g, "\n");
   const links = [...markdown.matchAll(slackLink)].filter(([, , label]) => label !== undefined);
   if (links.length === 0) return text;
-  const read = parseMarkdown(markdown);
-  if (read.isPartial) return text;
-  const code = listCodePlaces(read);
+  const tree = parseMarkdown(markdown);
+  if (tree.isPartial) return text;
+  const code = listCodePlaces(tree);
   let passed = 0;
   const edits = links.flatMap(({ index: start, 0: notation, 1: address = "", 2: label = "" }): Edit[] => {
     while ((code[passed]?.end ?? Number.POSITIVE_INFINITY) <= start) passed += 1;
@@ -93,9 +93,9 @@ type Edit = TextRange & { text: string };
 export function exposeLinkTargets(markdown: string): string {
   let text = markdown.replace(/\r\n?/g, "\n");
   for (let round = 0; round < maxRounds; round += 1) {
-    const read = parseMarkdown(text);
-    if (read.isPartial) break;
-    const edits = [...createLinkEdits(text, read), ...findUnreadLinks(text, read)].sort((a, b) => a.start - b.start);
+    const tree = parseMarkdown(text);
+    if (tree.isPartial) break;
+    const edits = [...createLinkEdits(text, tree), ...findUnreadLinks(text, tree)].sort((a, b) => a.start - b.start);
     if (edits.length === 0) return text;
     text = applyEdits(text, edits);
   }

@@ -59,11 +59,11 @@ export function questionContent({ task, question, locale, nowMs }: ShownQuestion
   function formatAnswer({ option, text = "", ...given }: NonNullable<AgentQuestion["answer"]>): string {
     const label = option === undefined ? undefined : formatLabel({ question, index: option });
     const answerLine = answeredText({ ...given, isForm: given.fields !== undefined, label, locale });
-    const said = text === "" ? [] : [literalMrkdwn`> ${shorten({ text, maxLength: maxAnswerLength })}`];
+    const replyLines = text === "" ? [] : [literalMrkdwn`> ${shorten({ text, maxLength: maxAnswerLength })}`];
     const answers = listFieldAnswers(question, locale);
     const maxLength = Math.floor(maxFormLength / Math.max(1, answers.length));
     const lines = answers.map((each) => formatFieldAnswer({ ...each, maxLength, locale }));
-    return [answerLine, ...said, ...lines].join("\n");
+    return [answerLine, ...replyLines, ...lines].join("\n");
   }
 
   function blocksUnlessFallback(blocks: SlackBlock[]): { blocks?: SlackBlock[] } {

@@ -63,16 +63,16 @@ describe("the text of a message", () => {
       text: `level ${depth}`,
       ...(depth < 9 && { attachments: [nested(depth + 1)] }),
     });
-    const shown = read({ text: "", attachments: [nested(0)] });
-    expect(shown).toContain("> > level 1");
-    expect(shown).not.toContain("level 9");
+    const agentText = read({ text: "", attachments: [nested(0)] });
+    expect(agentText).toContain("> > level 1");
+    expect(agentText).not.toContain("level 9");
   });
 
   it("the text says that a quotation is cut, and keeps one character too many of words that are too long themselves", () => {
     const attachments = [{ is_share: true, author_name: "robin", text: "word ".repeat(30_000) }];
-    const shown = read({ text: "look", attachments });
-    expect(shown.length).toBeLessThanOrEqual(maxLength);
-    expect(shown).toMatch(/^look\n\nForwarded message from robin:\n> word .*…\(cut\)$/s);
+    const agentText = read({ text: "look", attachments });
+    expect(agentText.length).toBeLessThanOrEqual(maxLength);
+    expect(agentText).toMatch(/^look\n\nForwarded message from robin:\n> word .*…\(cut\)$/s);
     expect(read({ text: "x".repeat(50_000), attachments })).toBe("x".repeat(maxLength + 1));
   });
 
@@ -129,9 +129,9 @@ describe("the text of a message", () => {
     }));
     expect(read({ blocks })).toHaveLength(maxLength + 1);
     const attachments = [{ is_share: true, message_blocks: [{ message: { blocks } }] }];
-    const shown = read({ text: "look", attachments });
-    expect(shown.length).toBeLessThanOrEqual(maxLength);
-    expect(shown).toMatch(/…\(cut\)$/);
+    const agentText = read({ text: "look", attachments });
+    expect(agentText.length).toBeLessThanOrEqual(maxLength);
+    expect(agentText).toMatch(/…\(cut\)$/);
   });
 
   it("the reader accepts whatever Slack sends, and holds the limit", () => {
@@ -177,11 +177,11 @@ describe("the text of a message", () => {
     const message = fc.record({ text: tree, blocks: fc.array(tree), attachments: fc.array(tree) });
     fc.assert(
       fc.property(message, (given) => {
-        const shown = read(given, 100);
-        expect(shown.length).toBeLessThanOrEqual(101);
+        const agentText = read(given, 100);
+        expect(agentText.length).toBeLessThanOrEqual(101);
         // biome-ignore lint/suspicious/noControlCharactersInRegex: those that SQS refuses.
-        expect(shown).not.toMatch(/[\u0000-\u0008\uFFFE\uFFFF]/);
-        expect(shown.isWellFormed()).toBe(true);
+        expect(agentText).not.toMatch(/[\u0000-\u0008\uFFFE\uFFFF]/);
+        expect(agentText.isWellFormed()).toBe(true);
       }),
       { numRuns: 500 },
     );

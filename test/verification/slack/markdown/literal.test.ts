@@ -57,10 +57,10 @@ describe("literalMrkdwn", () => {
 
   it("shows no formatting and loses no character of any text", () => {
     forAll(texts).hold((text) => {
-      const shown = literalMrkdwn`${text}`;
-      expect(couldFormat(shown)).toBe(false);
-      expect(readTree(shown).filter((node) => typeof node !== "string")).toEqual([]);
-      expect(readSigns(readTree(shown).join(""))).toBe(text);
+      const literalText = literalMrkdwn`${text}`;
+      expect(couldFormat(literalText)).toBe(false);
+      expect(readTree(literalText).filter((node) => typeof node !== "string")).toEqual([]);
+      expect(readSigns(readTree(literalText).join(""))).toBe(text);
     }, 1000);
   });
 
@@ -75,9 +75,9 @@ describe("literal signs in Markdown", () => {
     forAll(texts).hold((text) => {
       // Blanks at the start of a line would make it code.
       const markdown = text.replace(/^ +/gm, "").replace(/[!-/:-@[-`{-~]/g, "\\$&");
-      const shown = toMrkdwn(safeMarkdown(markdown));
-      expect(couldFormat(shown)).toBe(false);
-      expect(readTree(shown).filter((node) => typeof node !== "string")).toEqual([]);
+      const mrkdwnText = toMrkdwn(safeMarkdown(markdown));
+      expect(couldFormat(mrkdwnText)).toBe(false);
+      expect(readTree(mrkdwnText).filter((node) => typeof node !== "string")).toEqual([]);
     }, 1000);
   });
 
@@ -96,9 +96,9 @@ describe("literal signs in Markdown", () => {
       "snake_case",
     );
     forAll(fc.array(fc.oneof(formatted, literal), { maxLength: 12 })).hold((pieces) => {
-      const shown = readTree(toMrkdwn(safeMarkdown(pieces.join(" "))));
+      const mrkdwnTree = readTree(toMrkdwn(safeMarkdown(pieces.join(" "))));
       const names = { strong: "**bold**", em: "_italic_", del: "~~gone~~" } as const;
-      const nodes = shown.flatMap((node) => (typeof node === "string" ? [] : [node.tag]));
+      const nodes = mrkdwnTree.flatMap((node) => (typeof node === "string" ? [] : [node.tag]));
       expect(nodes.map((tag) => names[tag as keyof typeof names])).toEqual(
         pieces.filter((piece) => Object.values<string>(names).includes(piece)),
       );
