@@ -1,7 +1,8 @@
 /** Decides which message events are for the bot: new messages, edits and deletions. */
+import { maxTextLength } from "../../../contracts/limits.ts";
 import { countForwards } from "../slack/api/shared-files.ts";
 import { readUserFiles } from "../slack/api/user-text.ts";
-import { isFromApp, isWritten } from "../slack/context/message.ts";
+import { isFromApp, isWritten, readMessageText } from "../slack/context/message.ts";
 import type { UserMessage } from "../task/messages.ts";
 import type { EventCallback } from "./event-callback.ts";
 import {
@@ -90,7 +91,12 @@ function readVersion(
 
 function isSame(before: MessageEvent, after: MessageEvent): boolean {
   const hasSameForwards = countForwards(before) === countForwards(after);
-  return hasSameForwards && before.text === after.text && fileIdsOf(before) === fileIdsOf(after);
+  return hasSameForwards && ownTextOf(before) === ownTextOf(after) && fileIdsOf(before) === fileIdsOf(after);
+}
+
+/** Includes tables, which are in the blocks only. Slack adds previews of links to the attachments. */
+function ownTextOf(message: MessageEvent): string {
+  return readMessageText({ message: { ...message, attachments: null }, botUsers: [], maxLength: maxTextLength });
 }
 
 function fileIdsOf({ files }: MessageEvent): string {

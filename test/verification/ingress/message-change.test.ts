@@ -94,6 +94,14 @@ describe("an edit", () => {
     expect(changeOf(changed({}, { files }))).toMatchObject({ message: { files: [{ id: "F1" }] } });
   });
 
+  it("an edit of a pasted table is one", () => {
+    const table = (cell: string) => ({ blocks: [{ type: "table", rows: [[{ type: "raw_text", text: cell }]] }] });
+    expect(changeOf(changed(table("97 %"), table("12 %")))).toMatchObject({
+      message: { text: expect.stringContaining("| 12 % |") },
+    });
+    expect(read(changed(table("97 %"), table("97 %")))).toEqual({ drop: "unchanged" });
+  });
+
   it("an edit that takes a forwarded message away is one, and one of its copy is not", () => {
     const forward = {
       is_share: true,
